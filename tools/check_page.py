@@ -25,9 +25,9 @@ def check_rights() -> str:
 
 def _row(check: Check) -> tuple[str, str, str]:
     listed = [f"list {resource.full_name}" for resource in check.kinds]
-    asked = [str(right) for need in check.needs for right in rights.OF_NEED[need]]
+    asked = [str(right) for need in check.needs for right in rights.OF_NEED.get(need, ())]
     here = [each for each in dict.fromkeys((*listed, *asked)) if each not in ("list nodes", "list pods")]
-    questions = (question for need in check.needs for question in rights.ASKED_OF_NEED[need])
+    questions = (question for need in check.needs for question in rights.ASKED_OF_NEED.get(need, ()))
     actions = dict.fromkeys(
         action for question in questions if question not in rights.WHOSE for action in question.actions
     )

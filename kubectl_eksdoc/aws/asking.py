@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -72,6 +73,12 @@ def found(
         return Absent(error.message)
 
 
+def there(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T | Unknown:
+    """As `known`, of what is nothing by itself: where there is no such thing, that is why it is unknown."""
+    told = found(aws, question, parameters, made)
+    return Unknown(told.said) if isinstance(told, Absent) else told
+
+
 def text(said: Mapping[str, Any], name: str) -> str:
     """ "" where it is not said.
 
@@ -82,6 +89,30 @@ def text(said: Mapping[str, Any], name: str) -> str:
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{name} is a text, and there is {value!r}")
     return value or ""
+
+
+def texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """As `text`, of a list of them."""
+    values = said.get(name)
+    if values is not None and not (isinstance(values, list) and all(isinstance(each, str) for each in values)):
+        raise TypeError(f"{name} is a list of texts, and there is {values!r}")
+    return tuple(values or ())
+
+
+def moment(said: Mapping[str, Any], name: str) -> datetime | None:
+    """As `text`; None where it is not said. Times of AWS have a time zone."""
+    value = said.get(name)
+    if value is not None and not (isinstance(value, datetime) and value.tzinfo is not None):
+        raise TypeError(f"{name} is a time, and there is {value!r}")
+    return value
+
+
+def parts(said: Mapping[str, Any], name: str) -> tuple[Json, ...]:
+    """As `texts`, of a list of structures."""
+    values = said.get(name)
+    if values is not None and not (isinstance(values, list) and all(isinstance(each, dict) for each in values)):
+        raise TypeError(f"{name} is a list of structures, and there is {values!r}")
+    return tuple(values or ())
 
 
 def name_of(said: Mapping[str, Any], name: str) -> str:

@@ -165,6 +165,11 @@ def _switched(said: str | None) -> bool | None:
 
 def _template(said: Json) -> TemplateVersion:
     (version,) = said["LaunchTemplateVersions"]
+    return a_template_version(version)
+
+
+def a_template_version(version: Json) -> TemplateVersion:
+    """One of those that DescribeLaunchTemplateVersions tells."""
     data = version["LaunchTemplateData"]
     return TemplateVersion(
         id=name_of(version, "LaunchTemplateId"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, parts, text, texts
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -125,19 +125,29 @@ MOST_UPDATES = 5
 
 
 def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
-    """Of an add-on, the latest first: of those that EKS lists, the first `most`."""
-    wanted = {"name": of.cluster.name, "addonName": name}
-    ids = found(of.aws, questions.UPDATES, wanted, lambda said: tuple(said.get("updateIds", ())))
+    """As `updates`, of an add-on."""
+    return updates(of, {"addonName": name}, most)
+
+
+def updates(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown | Absent:
+    """Of the cluster itself, or of `what`: ``{"nodegroupName": "blue"}``. The latest first: of those that EKS lists,
+    the first `most`."""
+    wanted = {"name": of.cluster.name, **what}
+    ids = found(of.aws, questions.UPDATES, wanted, lambda said: texts(said, "updateIds"))
     if isinstance(ids, (Unknown, Absent)):
         return ids
-    told = at_once(ids[:most], lambda id: update_of_addon(of, name, id))
-    updates = _latest_first([each for _, each in told if not isinstance(each, Absent)])
-    return UpdateHistory(updates, max(0, len(ids) - most))
+    told = at_once(ids[:most], lambda id: _update(of, what, id))
+    seen = _latest_first([each for _, each in told if not isinstance(each, Absent)])
+    return UpdateHistory(seen, max(0, len(ids) - most))
 
 
 def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
     """One of them, by EKS's own id."""
-    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, "addonName": name, "updateId": ident}, update_of)
+    return _update(of, {"addonName": name}, ident)
+
+
+def _update(of: Believed, what: Mapping[str, str], ident: str) -> Update | Unknown | Absent:
+    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, **what, "updateId": ident}, update_of)
 
 
 def begin_update(of: Believed, call: UpdateCall) -> Update:
@@ -159,21 +169,21 @@ def begin_update(of: Believed, call: UpdateCall) -> Update:
 
 def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, ...]:
     """What is unknown comes last."""
-    updates = [each for each in told if isinstance(each, Update)]
-    updates.sort(key=lambda each: (each.begun.timestamp() if each.begun is not None else 0.0, each.id), reverse=True)
-    return (*updates, *(each for each in told if isinstance(each, Unknown)))
+    seen = [each for each in told if isinstance(each, Update)]
+    seen.sort(key=lambda each: (each.begun.timestamp() if each.begun is not None else 0.0, each.id), reverse=True)
+    return (*seen, *(each for each in told if isinstance(each, Unknown)))
 
 
 def update_of(said: Json) -> Update:
     update = said["update"]
     return Update(
-        id=update.get("id", ""),
-        type=update.get("type", ""),
-        status=update.get("status", ""),
-        parameters=tuple((each.get("type", ""), each.get("value", "")) for each in update.get("params", ())),
-        begun=update.get("createdAt"),
+        id=text(update, "id"),
+        type=text(update, "type"),
+        status=text(update, "status"),
+        parameters=tuple((text(each, "type"), text(each, "value")) for each in parts(update, "params")),
+        begun=moment(update, "createdAt"),
         errors=tuple(
-            Issue(each.get("errorCode", ""), each.get("errorMessage", ""), tuple(each.get("resourceIds", ())))
-            for each in update.get("errors", ())
+            Issue(text(each, "errorCode"), text(each, "errorMessage"), texts(each, "resourceIds"))
+            for each in parts(update, "errors")
         ),
     )

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.ec2 import template_ref
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, PodIdentity
 
 
 def names(of: Believed) -> tuple[str, ...] | Unknown:
     """Sorted."""
-    return known(
-        of.aws, questions.NODE_GROUPS, {"clusterName": of.cluster.name}, lambda said: tuple(sorted(said["nodegroups"]))
-    )
+    wanted = {"clusterName": of.cluster.name}
+    return there(of.aws, questions.NODE_GROUPS, wanted, lambda said: tuple(sorted(texts(said, "nodegroups"))))
 
 
 def node_groups(of: Believed, wanted: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:
@@ -31,6 +31,7 @@ def node_group(of: Believed, name: str) -> NodeGroup | Absent | Unknown:
 
 
 def _group(said: Json) -> NodeGroup:
+    sizes = said.get("scalingConfig") or {}
     return NodeGroup(
         name=name_of(said, "nodegroupName"),
         ami_type=text(said, "amiType"),
@@ -43,6 +44,18 @@ def _group(said: Json) -> NodeGroup:
         ),
         created=said.get("createdAt"),
         at_once=_at_once(said.get("updateConfig") or {}),
+        issues=tuple(
+            Issue(text(each, "code"), text(each, "message"), texts(each, "resourceIds"))
+            for each in parts(said.get("health") or {}, "issues")
+        ),
+        subnets=texts(said, "subnets"),
+        size=number(sizes, "desiredSize"),
+        least=number(sizes, "minSize"),
+        most=number(sizes, "maxSize"),
+        capacity=text(said, "capacityType"),
+        instance_types=texts(said, "instanceTypes"),
+        strategy=text(said.get("updateConfig") or {}, "updateStrategy"),
+        disk=number(said, "diskSize"),
     )
 
 

@@ -1,14 +1,28 @@
-"""What EKS says of an upgrade, as much as is wanted."""
+"""What AWS says of an upgrade, as much as is wanted: what does not rest on something else is asked at the same time."""
 
 from __future__ import annotations
 
-from kubectl_eksdoc.aws import eks
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kubectl_eksdoc.aws import capacity, eks, insights, node_groups, releases, templates
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.core.model.aws.upgrades import NOT_ASKED, UpgradeTold
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions, UpdateHistory
+from kubectl_eksdoc.core.model.aws.machines import NodeGroup
+from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.check_needs import Need, Wanted
+
+MOST_OF_CLUSTER, MOST_OF_GROUP = 10, 3
+"""So many updates are described: of the cluster as many as a week may have, of each node group the latest few."""
+
+_DESCRIBED = frozenset((Need.NODE_GROUPS, Need.TEMPLATES, Need.RELEASES))
+_NAMED = _DESCRIBED | {Need.GROUP_UPDATES}
+
+
+Source = tuple[str, Callable[[], Any]]
+"""The name of a field of `UpgradeTold`, and who fills it."""
 
 
 def upgrade_told(of: Believed, wanted: Wanted) -> UpgradeTold:
@@ -17,18 +31,46 @@ def upgrade_told(of: Believed, wanted: Wanted) -> UpgradeTold:
         AwsError: nothing can be asked.
     """
     needs = wanted.needs
-    addons = eks.addons(of) if Need.ADDONS in needs else NOT_ASKED
-    names = () if isinstance(addons, Unknown) else [each.name for each in addons if isinstance(each, Addon)]
-    return UpgradeTold(
-        versions=eks.cluster_versions(of) if Need.VERSIONS in needs else NOT_ASKED,
-        addons=addons,
-        addon_versions=dict(at_once(names, lambda name: _versions(of, name))),
-    )
+    sources: Mapping[Need, Callable[[], dict[str, Any]]] = {
+        Need.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
+        Need.ADDONS: lambda: _addons(of),
+        Need.INSIGHTS: lambda: _asked(_insights(of, wanted)),
+        Need.CLUSTER_UPDATES: lambda: {"cluster_updates": _history(of, {}, MOST_OF_CLUSTER)},
+        Need.QUOTAS: lambda: {"quotas": capacity.quotas(of, wanted.at)},
+    }
+    asked = [make for need, make in sources.items() if need in needs]
+    if needs & (_NAMED | {Need.SUBNETS}):
+        asked.append(lambda: _of_groups(of, needs))
+    told: dict[str, Any] = {}
+    for _, each in at_once(asked, lambda make: make()):
+        told |= each
+    return UpgradeTold(**told)
 
 
 def nothing_told(why: Unknown) -> UpgradeTold:
     """Where AWS could not be believed."""
-    return UpgradeTold(why, why)
+    return UpgradeTold(
+        versions=why,
+        addons=why,
+        insights=why,
+        other_insights=why,
+        cluster_updates=why,
+        node_groups=why,
+        group_updates=why,
+        subnets=why,
+        quotas=why,
+    )
+
+
+def _insights(of: Believed, wanted: Wanted) -> Iterator[Source]:
+    yield "insights", lambda: insights.readiness(of, wanted.steps)
+    yield "other_insights", lambda: insights.others(of)
+
+
+def _addons(of: Believed) -> dict[str, Any]:
+    addons = eks.addons(of)
+    names = () if isinstance(addons, Unknown) else [each.name for each in addons if isinstance(each, Addon)]
+    return {"addons": addons, "addon_versions": dict(at_once(names, lambda name: _versions(of, name)))}
 
 
 def _versions(of: Believed, name: str) -> AddonVersions | Absent | Unknown:
@@ -36,3 +78,46 @@ def _versions(of: Believed, name: str) -> AddonVersions | Absent | Unknown:
     if isinstance(told, tuple):
         return told[0] if told else Unknown(f"EKS lists no versions of {name}")
     return told
+
+
+def _history(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
+    told = eks.updates(of, what, most)
+    return UpdateHistory(()) if isinstance(told, Absent) else told
+
+
+def _of_groups(of: Believed, needs: frozenset[Need]) -> dict[str, Any]:
+    """Groups and their updates by their names, then what these rest on, and the subnets of all."""
+    names = node_groups.names(of) if needs & _NAMED else ()
+    if isinstance(names, Unknown):
+        return {"node_groups": names, "group_updates": names, **_asked(_below(of, (), needs))}
+    told = _asked(_named(of, names, needs))
+    groups = [each for each in told.get("node_groups", {}).values() if isinstance(each, NodeGroup)]
+    return {**told, **_asked(_below(of, groups, needs))}
+
+
+def _asked(sources: Iterable[Source]) -> dict[str, Any]:
+    return {name: told for (name, _), told in at_once(sources, lambda source: source[1]())}
+
+
+def _named(of: Believed, names: tuple[str, ...], needs: frozenset[Need]) -> Iterator[Source]:
+    if needs & _DESCRIBED:
+        yield "node_groups", lambda: node_groups.node_groups(of, names)
+    if Need.GROUP_UPDATES in needs:
+        yield "group_updates", lambda: dict(at_once(names, lambda name: _of_group(of, name)))
+
+
+def _of_group(of: Believed, name: str) -> UpdateHistory | Unknown:
+    return _history(of, {"nodegroupName": name}, MOST_OF_GROUP)
+
+
+def _below(of: Believed, groups: Sequence[NodeGroup], needs: frozenset[Need]) -> Iterator[Source]:
+    """Each answer once, however many groups share it."""
+    if Need.TEMPLATES in needs:
+        own = dict.fromkeys(each.template for each in groups if each.template is not None)
+        yield "templates", lambda: dict(at_once(own, lambda ref: templates.template_versions(of, ref)))
+    if Need.RELEASES in needs:
+        kinds = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
+        yield "releases", lambda: dict(at_once(kinds, lambda kind: releases.release(of, *kind)))
+    if Need.SUBNETS in needs:
+        ids = (*of.cluster.subnets, *(one for each in groups for one in each.subnets))
+        yield "subnets", lambda: capacity.subnets(of, ids)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.aws.asking import Aws, Json, answered
+from kubectl_eksdoc.aws.asking import Aws, Json, answered, parts, text, texts
 from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 
 
@@ -25,6 +26,7 @@ def cluster_named(aws: Aws, name: str) -> EksCluster:
 
 
 def _cluster(said: Json) -> EksCluster:
+    network = said.get("resourcesVpcConfig") or {}
     return EksCluster(
         name=said["name"],
         arn=said.get("arn", ""),
@@ -35,6 +37,11 @@ def _cluster(said: Json) -> EksCluster:
         ca=said.get("certificateAuthority", {}).get("data", ""),
         support=said.get("upgradePolicy", {}).get("supportType", ""),
         auto_mode=bool(said.get("computeConfig", {}).get("enabled", False)),
-        vpc=said.get("resourcesVpcConfig", {}).get("vpcId", ""),
+        vpc=network.get("vpcId", ""),
         created=said.get("createdAt"),
+        issues=tuple(
+            Issue(text(each, "code"), text(each, "message"), texts(each, "resourceIds"))
+            for each in parts(said.get("health") or {}, "issues")
+        ),
+        subnets=texts(network, "subnetIds"),
     )

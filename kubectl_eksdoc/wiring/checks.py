@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.flows.check.around import CheckAround
+    from kubectl_eksdoc.flows.check.refreshing import Refreshes
     from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.wiring.api_usage import UsageSigns
 
@@ -62,6 +63,17 @@ class CheckWorld(ReadWorld):
         judge = AddonWorld.judge
         karpenter = self.karpenter.around
         return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, karpenter, self.changes)
+
+    @property
+    def refreshes(self) -> Refreshes | Unknown:
+        """Of EKS's insights; only of a cluster that lives."""
+        if isinstance(self.aws, Unknown):
+            return self.aws
+        if not self.live:
+            return Unknown("only EKS itself can look anew")
+        from kubectl_eksdoc.aws.insights import InsightRefresh
+
+        return InsightRefresh(self.aws)
 
     def tell(self, wanted: Wanted) -> UpgradeTold:
         """As `aws.upgrades.upgrade_told`."""

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import ec2, eks, interruption, node_groups, queues, role_policies, rules
+from kubectl_eksdoc.aws import (
+    capacity,
+    ec2,
+    eks,
+    insights,
+    interruption,
+    node_groups,
+    queues,
+    releases,
+    role_policies,
+    rules,
+)
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
@@ -93,6 +104,20 @@ def everything(of: Believed) -> dict[Question, Any]:
         questions.METADATA_DEFAULTS: ec2.account_defaults(of),
         questions.SCALING_GROUPS: ec2.scaling_groups(of, ["own"]),
         **of_interruption(of),
+        **of_upgrades(of),
+    }
+
+
+def of_upgrades(of: Believed) -> dict[Question, Any]:
+    told = insights.readiness(of, ["1.25"])
+    listed = told if isinstance(told, Unknown) else ("listed", *(getattr(each, "id", each) for each in told))
+    return {
+        questions.INSIGHTS: listed,
+        questions.INSIGHT: told if isinstance(told, Unknown) else ("in full", *told),
+        questions.INSIGHTS_REFRESH: insights.InsightRefresh(of).state(),
+        questions.SUBNETS: capacity.subnets(of, ["subnet-1"]),
+        questions.PARAMETER: releases.release(of, "AL2023_x86_64_STANDARD", "1.24"),
+        questions.QUOTA: capacity.quotas(of, None),
     }
 
 
@@ -146,6 +171,8 @@ def whole(prod: World) -> World:
         LaunchTemplate={"LaunchTemplateName": "own", "Version": "1"},
     )
     with_queue(prod)
+    insight = {"name": "any", "category": "UPGRADE_READINESS", "kubernetesVersion": "1.25"}
+    prod.eks().found(NAME, {**insight, "insightStatus": {"status": "ERROR"}})
     prod.forget_calls()
     return prod
 
@@ -245,13 +272,15 @@ def test_the_region_of_the_profile_is_taken_where_nothing_else_says_one(tmp_path
 
 
 ELSEWHERE = (
+    questions.REFRESH_INSIGHTS,
     questions.UPDATE_ADDON,
     questions.TARGET_HEALTH,
     questions.MODIFY_METADATA,
     questions.CREATE_TEMPLATE_VERSION,
     questions.UPDATE_NODE_GROUP,
 )
-"""Acts, and what moto's server does not answer: they are denied in test_target_health and in test_metadata_changes."""
+"""Acts, and what moto's server does not answer: they are denied in test_insights, test_target_health and
+test_metadata_changes."""
 
 
 @pytest.mark.parametrize(

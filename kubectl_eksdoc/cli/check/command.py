@@ -16,6 +16,7 @@ from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.wiring.checks import CheckWorld
 
 NAME = reading.NAME
 
@@ -90,6 +91,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="also judge the API versions of manifests: a file, a folder with all below it, - for standard input; "
         "may be repeated",
     )
+    group.add_argument(
+        "--refresh-insights",
+        action="switch",
+        default=False,
+        help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
+    )
     unknown_options.add_accepted(group, _codes, "check")
     group.add_argument(
         "--suppressions",
@@ -155,6 +162,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     try:
         world = reading.opened(request, around, checks)
+        if request.refresh:
+            _refresh(world, around)
         since = since_values.moment(request.since, world.cluster.observed_at)
         wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, since)
         plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
@@ -167,3 +176,19 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else saying.code(counting, request.accepted)
     return Answer(FORMATS.render(view, options.output, shown), code)
+
+
+def _refresh(world: CheckWorld, around: Surroundings) -> None:
+    """
+    Raises:
+        AwsError: it may not be asked for.
+    """
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.flows.check.refreshing import refreshed
+
+    of = world.refreshes
+    if isinstance(of, Unknown):
+        around.note(f"EKS was not asked to look anew: {of.why}")
+        return
+    around.note("EKS looks anew, which takes some minutes …")
+    around.note(refreshed(of, around.now, around.sleep))

@@ -25,7 +25,8 @@ _STDIN = "-"
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none."""
+    that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
+    EKS is to look anew first."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -38,6 +39,7 @@ class Request:
     suppressions: str = ""
     symptom: str = ""
     since: Since | None = None
+    refresh: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -55,6 +57,8 @@ class Request:
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if _STDIN in files and source.snapshot == _STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
+        if args.refresh_insights and not source.live:
+            raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
         return Request(
             GlobalOptions.from_args(args),
             source,
@@ -67,6 +71,7 @@ class Request:
             args.suppressions,
             args.symptom or "",
             args.changed_since,
+            args.refresh_insights,
         )
 
     @property
@@ -82,5 +87,6 @@ class Request:
             "symptom": self.symptom,
             "changed-since": "" if self.since is None else self.since.text,
             "filename": list(self.files),
+            "refresh-insights": self.refresh,
         }
         return {name: value for name, value in said.items() if value}

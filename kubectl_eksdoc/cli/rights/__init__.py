@@ -12,13 +12,18 @@ from kubectl_eksdoc.cli.rights import asked, checks, drains, probes
 from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
 from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Right
+from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
 
 __all__ = ["ASKED_OF_AWS", "BY_COMMAND", "DRAIN_PLAN", "MEASURED_WITH", "Right", "explained", "needs"]
 
-ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {**asked.BY_COMMAND, "check": checks.ASKED}
+ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
+    **asked.BY_COMMAND,
+    "check": checks.ASKED,
+    "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
+}
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
 the command without it as well."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from kubectl_eksdoc.cli.rights import asked, drains, probes
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.check_needs import Need
@@ -23,37 +24,39 @@ _REFUSED = "whether manifests of these would be refused today is unknown"
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
 OF_NEED: Mapping[Need, tuple[Right, ...]] = {
-    Need.VERSIONS: (),
-    Need.ADDONS: (),
     Need.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
     Need.API_WRITTEN: tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, READ_TO)),
     Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(READ_TO)),
     Need.HELM: tuple(Right(verb, SECRETS, lost=_NO_RELEASES) for verb in ("get", "list")),
-    Need.MANIFESTS: (),
     Need.PLAN_DRAIN: drains.DRAIN_PLAN,
     Need.PLAN_ADDONS: probes.ADDON_DIFF,
     Need.PLAN_IMDS: probes.IMDS_PROBE,
     Need.PLAN_DNS: (*probes.COREDNS, *probes.INTERRUPTION),
     Need.PLAN_INTERRUPTION: probes.INTERRUPTION,
 }
-
-"""Of `API_WRITTEN` and `API_GONE` all that any way needs; one way needs few of them."""
+"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that any way needs; one way needs few
+of them. What is not in here needs no right of the cluster."""
 
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
+_GROUPS = (questions.NODE_GROUPS, questions.NODE_GROUP)
+_UPDATES = (questions.UPDATES, questions.UPDATE)
 ASKED_OF_NEED: Mapping[Need, tuple[Question, ...]] = {
     Need.VERSIONS: (questions.CLUSTER_VERSIONS,),
     Need.ADDONS: _ADDONS,
-    Need.API_REQUESTS: (),
-    Need.API_WRITTEN: (),
-    Need.API_GONE: (),
-    Need.HELM: (),
-    Need.MANIFESTS: (),
-    Need.PLAN_DRAIN: (),
+    Need.INSIGHTS: (questions.INSIGHTS, questions.INSIGHT),
+    Need.CLUSTER_UPDATES: _UPDATES,
+    Need.NODE_GROUPS: _GROUPS,
+    Need.GROUP_UPDATES: (questions.NODE_GROUPS, *_UPDATES),
+    Need.TEMPLATES: (*_GROUPS, questions.TEMPLATE_VERSIONS),
+    Need.RELEASES: (*_GROUPS, questions.PARAMETER),
+    Need.SUBNETS: (questions.SUBNETS,),
+    Need.QUOTAS: (questions.QUOTA, questions.METRICS),
     Need.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
     Need.PLAN_IMDS: asked.BY_COMMAND["imds-probe"],
     Need.PLAN_DNS: asked.BY_COMMAND["coredns-lameduck"],
     Need.PLAN_INTERRUPTION: asked.BY_COMMAND["interruption"],
 }
+"""What is not in here asks AWS nothing."""
 WHOSE = (questions.CALLER, questions.CLUSTER)
 """Without these nothing that AWS says is believed."""
 
@@ -66,9 +69,15 @@ def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
     return tuple(found.values())
 
 
-CHECK = _each_once(
-    (*(Right("list", each, True) for each in NOTHING_WITHOUT), *(right for each in OF_NEED.values() for right in each))
+_EXTENSIONS = "what extends the API, and who answers for it, is unknown"
+LISTED = (
+    *(Right("list", each, True) for each in NOTHING_WITHOUT),
+    Right("list", kinds.CRON_JOBS, lost="the sockets of runtimes that CronJobs mount are unknown"),
+    *(Right("list", each, lost=_EXTENSIONS) for each in (kinds.API_SERVICES, kinds.DEFINITIONS)),
 )
+"""Lists that no other command reads, or without which there is no answer."""
+
+CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in each)))
 ASKED: tuple[Question, ...] = tuple(
     dict.fromkeys((*WHOSE, *(question for each in ASKED_OF_NEED.values() for question in each)))
 )

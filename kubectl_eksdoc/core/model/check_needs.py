@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 
@@ -16,6 +17,14 @@ class Need(str, Enum):
     API_GONE = "in which versions the objects are written that had APIs which are gone"
     HELM = "the releases of Helm"
     MANIFESTS = "the manifests of files"
+    INSIGHTS = "the insights of EKS"
+    CLUSTER_UPDATES = "the latest updates of the cluster"
+    NODE_GROUPS = "the managed node groups"
+    GROUP_UPDATES = "the latest updates of node groups"
+    TEMPLATES = "launch templates of the node groups' owners"
+    RELEASES = "the AMI releases that EKS recommends"
+    SUBNETS = "the subnets of the cluster and its node groups"
+    QUOTAS = "quotas of the account"
     PLAN_DRAIN = "drain plan"
     PLAN_ADDONS = "addon-diff"
     PLAN_IMDS = "imds-probe"
@@ -26,9 +35,10 @@ class Need(str, Enum):
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """`now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: those that the control plane goes
-    through."""
+    through. `at`: the moment of which figures are wanted, None for none."""
 
     needs: frozenset[Need]
     now: str
     target: str
     steps: tuple[str, ...] = ()
+    at: datetime | None = None

@@ -67,7 +67,8 @@ def check_facts(cluster: Cluster, around: CheckAround, way: Way, checks: Sequenc
     needs = needs_of(checks)
     if Need.PLAN_ADDONS in needs:
         needs |= {Need.ADDONS}
-    wanted = Wanted(needs, in_words(way.now), in_words(way.target), tuple(map(in_words, way.steps)))
+    steps = tuple(map(in_words, way.steps))
+    wanted = Wanted(needs, in_words(way.now), in_words(way.target), steps, cluster.observed_at)
     told = around.tell(wanted)
     others = summed(cluster, way, told, around, needs, reach.ours)
     return CheckFacts(cluster, way, around.eks, told, around.api(wanted), others)

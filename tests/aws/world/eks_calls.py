@@ -31,6 +31,8 @@ ANSWERS: tuple[Answer, ...] = (
     eks_updates.list_nodegroups,
     insights.list_insights,
     insights.describe_insight,
+    insights.start_insights_refresh,
+    insights.describe_insights_refresh,
     insights.describe_cluster_versions,
     identities.create_pod_identity_association,
     identities.list_pod_identity_associations,

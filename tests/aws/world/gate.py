@@ -54,7 +54,7 @@ class Gate:
         return self._application(environ, start)
 
 
-_SIGNED_AS = {"monitoring": "cloudwatch"}
+_SIGNED_AS = {"monitoring": "cloudwatch", "servicequotas": "service-quotas"}
 """Services that sign with another name than botocore, and IAM, know them by."""
 
 

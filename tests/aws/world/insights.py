@@ -42,6 +42,17 @@ def describe_insight(eks: EksState, params: Params) -> dict[str, Any]:
     return {"insight": known[params["id"]]}
 
 
+def start_insights_refresh(eks: EksState, params: Params) -> dict[str, Any]:
+    """It has ended when it is asked about."""
+    eks.cluster(params["clusterName"])
+    return {"message": "Insights refresh is in progress", "status": "IN_PROGRESS"}
+
+
+def describe_insights_refresh(eks: EksState, params: Params) -> dict[str, Any]:
+    eks.cluster(params["clusterName"])
+    return {"message": "Insights refresh completed", "status": "COMPLETED"}
+
+
 def describe_cluster_versions(eks: EksState, params: Params) -> dict[str, Any]:
     """Versions without any support are told only when named, when asked for by status, or with includeAll."""
     found = eks.catalogue.cluster_versions()

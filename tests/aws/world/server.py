@@ -23,6 +23,7 @@ from tests.aws.world import (
     event_delivery,
     instance_metadata,
     nodegroups,
+    quotas,
     stacks,
     templates_and_images,
     words,
@@ -41,7 +42,7 @@ def _mend() -> None:
     """Complete and mend moto, once per process: done twice, what wraps its methods would wrap itself."""
     stacks.mend()
     eks_calls.register()
-    for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery):
+    for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery, quotas):
         mended.mend()
 
 

@@ -63,6 +63,10 @@ READ: list[tuple[str, str, dict[str, Any], str]] = [
     ("eks", "describe_update", {**NAMED, "addonName": "vpc-cni", "updateId": "{update}"}, "update"),
     ("eks", "list_insights", PROD, "insights"),
     ("eks", "describe_insight", {**PROD, "id": "{insight}"}, "insight"),
+    ("eks", "start_insights_refresh", PROD, "status"),
+    ("eks", "describe_insights_refresh", PROD, "status"),
+    ("ec2", "describe_subnets", {}, "Subnets"),
+    ("service-quotas", "get_service_quota", {"ServiceCode": "ec2", "QuotaCode": "L-1216C47A"}, "Quota"),
     ("eks", "list_nodegroups", PROD, "nodegroups"),
     ("eks", "describe_nodegroup", {**PROD, "nodegroupName": "blue"}, "nodegroup"),
     ("eks", "describe_cluster_versions", {}, "clusterVersions"),
@@ -109,7 +113,8 @@ def filled(asked: Any, known: dict[str, str]) -> Any:
 
 def assert_fits(value: Any, shape: Any, path: str) -> None:
     """`value` has only the model's members, and of its types."""
-    kinds = {"string": str, "boolean": bool, "integer": int, "long": int, "timestamp": datetime, "list": list}
+    kinds = {"string": str, "boolean": bool, "integer": int, "long": int, "double": float, "timestamp": datetime}
+    kinds["list"] = list
     assert isinstance(value, kinds.get(shape.type_name, dict)), f"{path} is no {shape.type_name}: {value!r}"
     if shape.type_name == "structure":
         for name, member in value.items():

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_eksdoc.core.model.aws.addons import Issue
+
 
 @dataclass(frozen=True, slots=True)
 class EksCluster:
     """What EKS says of itself (DescribeCluster). `ca` is PEM in base64, `support` STANDARD or EXTENDED: what happens at
-    the end of standard support; `auto_mode`: EKS makes the nodes itself."""
+    the end of standard support; `auto_mode`: EKS makes the nodes itself. `issues`: what it calls unhealthy in
+    the cluster; `subnets`: those of the control plane's interfaces."""
 
     name: str
     arn: str
@@ -22,6 +25,8 @@ class EksCluster:
     auto_mode: bool = False
     vpc: str = ""
     created: datetime | None = None
+    issues: tuple[Issue, ...] = ()
+    subnets: tuple[str, ...] = ()
 
     @property
     def account(self) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import Issue
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,10 @@ class Image:
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
     """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one.
-    `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told."""
+    `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told. `issues`:
+    what EKS calls unhealthy in it. `size`: nodes that it wants, between `least` and `most`. `capacity`: ``ON_DEMAND``,
+    ``SPOT``, ``CAPACITY_BLOCK``; `strategy`: of its updates, ``DEFAULT`` or ``MINIMAL``; `disk`: of each node, in GiB,
+    None where a launch template says it."""
 
     name: str
     ami_type: str = ""
@@ -101,6 +105,15 @@ class NodeGroup:
     scaling_groups: tuple[str, ...] = ()
     created: datetime | None = None
     at_once: str = ""
+    issues: tuple[Issue, ...] = ()
+    subnets: tuple[str, ...] = ()
+    size: int | None = None
+    least: int | None = None
+    most: int | None = None
+    capacity: str = ""
+    instance_types: tuple[str, ...] = ()
+    strategy: str = ""
+    disk: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

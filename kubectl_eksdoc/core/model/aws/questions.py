@@ -45,11 +45,17 @@ UPDATE = Question("eks", "DescribeUpdate")
 NODE_GROUPS = Question("eks", "ListNodegroups", "nodegroups")
 NODE_GROUP = Question("eks", "DescribeNodegroup")
 POD_IDENTITIES = Question("eks", "ListPodIdentityAssociations", "associations")
+INSIGHTS = Question("eks", "ListInsights", "insights")
+INSIGHT = Question("eks", "DescribeInsight")
+INSIGHTS_REFRESH = Question("eks", "DescribeInsightsRefresh")
 
 INSTANCES = Question("ec2", "DescribeInstances", "Reservations", at_once=200)
 IMAGES = Question("ec2", "DescribeImages", "Images", at_once=200)
 TEMPLATE_VERSIONS = Question("ec2", "DescribeLaunchTemplateVersions", "LaunchTemplateVersions")
 METADATA_DEFAULTS = Question("ec2", "GetInstanceMetadataDefaults")
+SUBNETS = Question("ec2", "DescribeSubnets", "Subnets", at_once=200)
+PARAMETER = Question("ssm", "GetParameter")
+QUOTA = Question("service-quotas", "GetServiceQuota", needs=("servicequotas:GetServiceQuota",))
 SCALING_GROUPS = Question("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
 TARGET_HEALTH = Question(
     "elbv2",
@@ -72,6 +78,9 @@ POLICY_VERSION = Question("iam", "GetPolicyVersion")
 ROLE_POLICIES = Question("iam", "ListRolePolicies", "PolicyNames")
 ROLE_POLICY = Question("iam", "GetRolePolicy")
 METRICS = Question("cloudwatch", "GetMetricData", "MetricDataResults")
+
+REFRESH_INSIGHTS = Question("eks", "StartInsightsRefresh")
+"""It changes nothing in the cluster; nobody asks it but who was told to."""
 
 UPDATE_ADDON = Question("eks", "UpdateAddon")
 MODIFY_METADATA = Question("ec2", "ModifyInstanceMetadataOptions")
@@ -113,6 +122,13 @@ ALL: tuple[Question, ...] = (
     ROLE_POLICIES,
     ROLE_POLICY,
     METRICS,
+    INSIGHTS,
+    INSIGHT,
+    INSIGHTS_REFRESH,
+    SUBNETS,
+    PARAMETER,
+    QUOTA,
+    REFRESH_INSIGHTS,
     UPDATE_ADDON,
     MODIFY_METADATA,
     CREATE_TEMPLATE_VERSION,

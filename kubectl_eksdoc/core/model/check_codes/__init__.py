@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.check_codes import (
     apis,
+    capacity,
+    control_plane,
     extensions,
+    groups,
+    insights,
     nodes,
     parts,
     programs,
@@ -18,7 +22,8 @@ from kubectl_eksdoc.core.model.check_codes import (
 )
 from kubectl_eksdoc.core.model.codes import Code
 
-_THEMES = (support, apis, extensions, nodes, programs, runtime, workloads, parts)
+_OF_AWS = (control_plane, insights, groups, capacity)
+_THEMES = (support, *_OF_AWS, apis, extensions, nodes, programs, runtime, workloads, parts)
 
 ALL: tuple[Code, ...] = tuple(
     value for theme in _THEMES for value in list(vars(theme).values()) if isinstance(value, Code)

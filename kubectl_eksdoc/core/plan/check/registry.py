@@ -10,10 +10,17 @@ from kubectl_eksdoc.core.model.kinds import NODES, PODS, Resource
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.checks import (
+    addresses,
     apis,
+    control_plane,
     extensions,
+    group_updates,
+    insighted,
+    managed,
+    node_images,
     noted,
     programs,
+    quotas,
     skewed,
     sockets,
     summed,
@@ -22,7 +29,9 @@ from kubectl_eksdoc.core.plan.check.checks import (
     webhooks,
 )
 
-_THEMES = (supporting, apis, webhooks, extensions, skewed, programs, noted, sockets, unsteady, summed)
+_OF_AWS = (control_plane, insighted, managed, group_updates, node_images, addresses, quotas)
+_OF_API = (apis, webhooks, extensions)
+_THEMES = (supporting, *_OF_AWS, *_OF_API, skewed, programs, noted, sockets, unsteady, summed)
 
 ALL: tuple[Check, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
 

@@ -17,8 +17,10 @@ from kubectl_eksdoc.embedded.demo.aws import (
     node_groups,
     pod_identities,
     queues,
+    quotas,
     roles,
     scaling_groups,
+    subnets,
     updates,
 )
 from kubectl_eksdoc.embedded.demo.aws.names import Params
@@ -59,6 +61,7 @@ _ALWAYS: Mapping[str, Mapping[str, Answer]] = {
     "ec2": {
         "DescribeImages": images.describe_images,
         "DescribeSpotInstanceRequests": instances.describe_spot_instance_requests,
+        "DescribeSubnets": subnets.describe_subnets,
     },
     "eks": {
         "DescribeAddon": addons.describe_addon,
@@ -77,6 +80,7 @@ _ALWAYS: Mapping[str, Mapping[str, Answer]] = {
         "ListAttachedRolePolicies": roles.list_attached_role_policies,
         "ListRolePolicies": roles.list_role_policies,
     },
+    "service-quotas": {"GetServiceQuota": quotas.get_service_quota},
     "sqs": {"GetQueueAttributes": queues.get_queue_attributes, "GetQueueUrl": queues.get_queue_url},
     "ssm": {"GetParameter": images.get_parameter},
     "sts": {"GetCallerIdentity": _get_caller_identity},

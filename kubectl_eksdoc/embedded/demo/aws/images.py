@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.embedded.demo.aws.filters import Field, kept
 from kubectl_eksdoc.embedded.demo.aws.names import Params, day, given
-from kubectl_eksdoc.embedded.demo.aws.pools import IMAGES, Estate, Image
+from kubectl_eksdoc.embedded.demo.aws.pools import IMAGES, NEWEST, Estate, Image
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json
 from kubectl_eksdoc.embedded.demo.world import EKS_IMAGES, REGION
@@ -27,8 +27,8 @@ _FIELDS: Mapping[str, Field] = {
 
 def describe_images(params: Params) -> Json:
     """By `ImageIds` or all that the demo's nodes use, and of these what `Owners` and `Filters` keep."""
-    images = [_an_image(each) for each in IMAGES]
-    asked = params.get("ImageIds") or [each["ImageId"] for each in images]
+    images = [_an_image(each) for each in (*IMAGES, *NEWEST)]
+    asked = params.get("ImageIds") or [each.id for each in IMAGES]
     for each in asked:
         if not each.startswith(_PREFIX):
             raise Refused("InvalidAMIID.Malformed", f'Invalid id: "{each}" (expecting "{_PREFIX}...")')
@@ -53,7 +53,7 @@ def get_instance_metadata_defaults(estate: Estate, params: Params) -> Json:
 def get_parameter(params: Params) -> Json:
     """The newest image of each kind that the demo knows; Systems Manager says nothing of what it does not find."""
     name = given(params, "Name")
-    held = {key: value for image in IMAGES for key, value in _parameters(image).items()}
+    held = {key: value for image in NEWEST for key, value in _parameters(image).items()}
     if name not in held:
         raise Refused("ParameterNotFound", "")
     value, made = held[name]

@@ -7,7 +7,7 @@ Linux 2, with two hops and IMDSv1 allowed, and green's of Amazon Linux 2023, wit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -60,6 +60,24 @@ AL2023 = Image(
     imds="v2.0",
 )
 IMAGES = (_AL2, AL2023)
+
+NEWEST = (
+    replace(
+        _AL2,
+        of="newest AL2",
+        release="1.32.9-20251120",
+        name="amazon-eks-node-1.32-v20251120",
+        made="2025-11-20",
+    ),
+    replace(
+        AL2023,
+        of="newest AL2023",
+        release="1.33.13-20261106",
+        name="amazon-eks-node-al2023-x86_64-standard-1.33-v20261106",
+        made="2026-11-06",
+    ),
+)
+"""What EKS recommends now; no node of the demo has it yet."""
 
 
 class Maker(Enum):

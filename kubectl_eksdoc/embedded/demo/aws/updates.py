@@ -1,6 +1,7 @@
 """EKS's history of updates: of the cluster, its add-ons and its node groups.
 
-The first incident stands in it: an update of vpc-cni was refused for a conflict, then repeated with OVERWRITE.
+The first incident stands in it: an update of vpc-cni was refused for a conflict, then repeated with OVERWRITE. And the
+last update of node group blue has failed: a budget has kept a pod on blue-6 longer than EKS waits.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from kubectl_eksdoc.embedded.demo.aws.addons import installed
 from kubectl_eksdoc.embedded.demo.aws.clusters import PLATFORM, UPGRADED
 from kubectl_eksdoc.embedded.demo.aws.names import VERSION, Params, at, given, our_cluster
 from kubectl_eksdoc.embedded.demo.aws.node_groups import a_group
-from kubectl_eksdoc.embedded.demo.aws.pools import Estate
+from kubectl_eksdoc.embedded.demo.aws.pools import NEWEST, Estate
 from kubectl_eksdoc.embedded.demo.aws.refused import missing
 from kubectl_eksdoc.embedded.demo.meta import Json, uid
 from kubectl_eksdoc.embedded.demo.world import CLUSTER
@@ -27,13 +28,15 @@ _CONFLICT = (
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One update of `what`: "addon/vpc-cni", "nodegroup/blue", or the cluster itself; `conflict` is why it failed."""
+    """One update of `what`: "addon/vpc-cni", "nodegroup/blue", or the cluster itself; `conflict` is why it failed,
+    `stuck` the nodes whose pods it could not evict."""
 
     what: str
     kind: str
     minutes: int
     params: tuple[tuple[str, str], ...]
     conflict: str = ""
+    stuck: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -41,6 +44,10 @@ class Update:
 
 
 _CLUSTER = "cluster"
+_RELEASE = (("Version", NEWEST[0].version), ("ReleaseVersion", NEWEST[0].release))
+
+# EKS's own words: containers-roadmap issue 1282.
+_NOT_EVICTED = "Reached max retries while trying to evict pods from nodes in node group {}"
 
 
 def _of_addon(name: str, how: str, minutes: int = 0, conflict: str = "") -> Update:
@@ -54,6 +61,7 @@ def _of_addon(name: str, how: str, minutes: int = 0, conflict: str = "") -> Upda
 
 UPDATES = (
     Update(_CLUSTER, "VersionUpdate", UPGRADED, (("Version", VERSION), ("PlatformVersion", PLATFORM))),
+    Update("nodegroup/blue", "VersionUpdate", 1_420, _RELEASE, stuck=("blue-6",)),
     Update("nodegroup/blue", "ConfigUpdate", 59_990, (("MaxSize", "12"),)),
     _of_addon("aws-ebs-csi-driver", "OVERWRITE"),
     _of_addon("coredns", "NONE"),
@@ -91,6 +99,9 @@ def _an_update(each: Update) -> Json:
     errors: list[dict[str, Any]] = []
     if each.conflict:
         errors.append({"errorCode": "ConfigurationConflict", "errorMessage": each.conflict, "resourceIds": [CLUSTER]})
+    if each.stuck:
+        said = _NOT_EVICTED.format(each.what.partition("/")[2])
+        errors.append({"errorCode": "PodEvictionFailure", "errorMessage": said, "resourceIds": list(each.stuck)})
     return {
         "id": each.id,
         "status": "Failed" if errors else "Successful",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_eksdoc.embedded.demo.aws.demo_aws import DemoAws
+from kubectl_eksdoc.embedded.demo.aws.quotas import QUOTAS
 from kubectl_eksdoc.embedded.demo.aws.roles import ROLE
 from kubectl_eksdoc.embedded.demo.meta import NOW
 from kubectl_eksdoc.embedded.demo.world import CLUSTER
@@ -70,6 +71,10 @@ def _of_ec2(aws: DemoAws) -> Iterator[Question]:
         params = {"LaunchTemplateId": each["LaunchTemplateId"], "Versions": ["$Latest"]}
         yield "ec2", "DescribeLaunchTemplateVersions", params
     yield "ec2", "GetInstanceMetadataDefaults", {}
+    yield "ec2", "DescribeSubnets", {}
+    subnets = [each["SubnetId"] for each in aws.ask("ec2", "DescribeSubnets", {})["Subnets"]]
+    yield "ec2", "DescribeSubnets", {"SubnetIds": subnets[:1]}
+    yield "ec2", "DescribeSubnets", {"Filters": [{"Name": "subnet-id", "Values": subnets}]}
 
 
 def _of_the_rest(aws: DemoAws) -> Iterator[Question]:
@@ -87,6 +92,15 @@ def _of_the_rest(aws: DemoAws) -> Iterator[Question]:
     of_queue = {"Namespace": "AWS/SQS", "MetricName": "NumberOfEmptyReceives"}
     query = {"Id": "m0", "MetricStat": {"Metric": of_queue, "Period": 3600, "Stat": "Sum"}}
     yield "cloudwatch", "GetMetricData", {"MetricDataQueries": [query], "StartTime": NOW, "EndTime": NOW}
+    for quota in QUOTAS:
+        asked = {"ServiceCode": quota.service, "QuotaCode": quota.code}
+        yield "service-quotas", "GetServiceQuota", asked
+        used = aws.ask("service-quotas", "GetServiceQuota", asked)["Quota"].get("UsageMetric")
+        if used:
+            named = [{"Name": name, "Value": value} for name, value in used["MetricDimensions"].items()]
+            counted = {"Namespace": used["MetricNamespace"], "MetricName": used["MetricName"], "Dimensions": named}
+            query = {"Id": "m0", "MetricStat": {"Metric": counted, "Period": 300, "Stat": "Maximum"}}
+            yield "cloudwatch", "GetMetricData", {"MetricDataQueries": [query], "StartTime": NOW, "EndTime": NOW}
     yield "sqs", "GetQueueUrl", {"QueueName": "shop-orders"}
     url = aws.ask("sqs", "GetQueueUrl", {"QueueName": "shop-orders"})["QueueUrl"]
     yield "sqs", "GetQueueAttributes", {"QueueUrl": url, "AttributeNames": ["All"]}

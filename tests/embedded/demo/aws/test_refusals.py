@@ -29,6 +29,20 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("eks", "ListUpdates", {**NAMED, "addonName": "adot"}, GONE, NO_ADDON),
     ("eks", "ListUpdates", {**NAMED, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
     ("eks", "DescribeNodegroup", {**OURS, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
+    (
+        "service-quotas",
+        "GetServiceQuota",
+        {"ServiceCode": "ec2", "QuotaCode": "L-00000000"},
+        "NoSuchResourceException",
+        "The request failed because the specified service quota does not exist.",
+    ),
+    (
+        "ec2",
+        "DescribeSubnets",
+        {"SubnetIds": ["subnet-1"]},
+        "InvalidSubnetID.NotFound",
+        "The subnet ID 'subnet-1' does not exist",
+    ),
     ("iam", "GetRole", {"RoleName": "x"}, "NoSuchEntity", "The role with name x cannot be found."),
     (
         "iam",

@@ -229,14 +229,37 @@ def test_what_is_configured_is_allowed_by_the_schema() -> None:
             assert list(jsonschema.Draft6Validator(schema).iter_errors(values)) == []
 
 
-def test_the_newest_images_are_those_of_the_nodes() -> None:
-    images = {image["ImageId"]: image["Name"] for image in AWS.ask("ec2", "DescribeImages", {})["Images"]}
+def test_the_nodes_have_older_releases_than_eks_recommends() -> None:
     kinds_of = {"blue": "1.32/amazon-linux-2", "green": "1.33/amazon-linux-2023/x86_64/standard"}
     for name, kind in kinds_of.items():
         top = f"/aws/service/eks/optimized-ami/{kind}/recommended"
         said = json.loads(AWS.ask("ssm", "GetParameter", {"Name": top})["Parameter"]["Value"])
-        assert images[said["image_id"]] == said["image_name"]
-        assert said["release_version"] == node_group(name)["releaseVersion"]
-        (one,) = AWS.ask("ec2", "DescribeImages", {"ImageIds": [said["image_id"]]})["Images"]
+        (newest,) = AWS.ask("ec2", "DescribeImages", {"ImageIds": [said["image_id"]]})["Images"]
+        assert newest["Name"] == said["image_name"]
+        release = node_group(name)["releaseVersion"]
+        assert said["release_version"].partition(".")[0] == release.partition(".")[0]
+        assert said["release_version"].rpartition("-")[2] > release.rpartition("-")[2]
         group = instances(AWS, Filters=[{"Name": "tag:eks:nodegroup-name", "Values": [name]}])
-        assert {each["ImageId"] for each in group} == {one["ImageId"]}
+        assert said["image_id"] not in {each["ImageId"] for each in group}
+
+
+def test_subnets_are_those_of_the_cluster_and_of_the_instances() -> None:
+    subnets = {each["SubnetId"]: each for each in AWS.ask("ec2", "DescribeSubnets", {})["Subnets"]}
+    assert list(subnets) == cluster()["resourcesVpcConfig"]["subnetIds"] == node_group("blue")["subnets"]
+    assert {each["VpcId"] for each in subnets.values()} == {world.VPC}
+    for each in instances(AWS):
+        assert subnets[each["SubnetId"]]["AvailabilityZone"] == each["Placement"]["AvailabilityZone"]
+    assert sorted(each["AvailableIpAddressCount"] > 100 for each in subnets.values()) == [False, True, True]
+
+
+def test_the_account_has_no_fewer_vcpus_in_use_than_the_cluster() -> None:
+    spot = sum(4 for each in instances(AWS) if each.get("InstanceLifecycle") == "spot")
+    others = 4 * len(instances(AWS)) - spot
+    assert {each["InstanceType"] for each in instances(AWS)} == {"m6i.xlarge"}, "of 4 vCPUs"
+    for code, ours in (("L-1216C47A", others), ("L-34B43A08", spot)):
+        quota = AWS.ask("service-quotas", "GetServiceQuota", {"ServiceCode": "ec2", "QuotaCode": code})["Quota"]
+        named = [{"Name": key, "Value": value} for key, value in quota["UsageMetric"]["MetricDimensions"].items()]
+        metric = {"Namespace": "AWS/Usage", "MetricName": quota["UsageMetric"]["MetricName"], "Dimensions": named}
+        query = {"Id": "m0", "MetricStat": {"Metric": metric, "Period": 300, "Stat": "Maximum"}}
+        (told,) = AWS.ask("cloudwatch", "GetMetricData", {"MetricDataQueries": [query]})["MetricDataResults"]
+        assert ours <= told["Values"][0] < quota["Value"]

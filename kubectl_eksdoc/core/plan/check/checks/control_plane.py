@@ -1,0 +1,233 @@
+"""The control plane itself: is it well, is it being updated, and can its last upgrade be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws import insights as told
+from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.core.model.check_codes import control_plane as codes
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.core.plan.check.checks.grouped import named
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import ago, aws, day, issue, name_of, number, sourced
+from kubectl_eksdoc.core.rules.upgrades import path
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
+
+_ACTIVE, _UPDATING = "ACTIVE", "UPDATING"
+IN_PROGRESS, FAILED, SUCCESSFUL, CANCELLED = "InProgress", "Failed", "Successful", "Cancelled"
+_VERSION = "VersionUpdate"
+
+
+def _health(facts: CheckFacts) -> Iterator[Finding]:
+    eks = facts.eks
+    if isinstance(eks, Unknown):
+        what = "whether the cluster is well"
+        yield unknown(codes.CLUSTER_HEALTH, cluster_of(facts), what, eks, Severity.HIGH)
+        return
+    if not eks.issues and eks.status == _ACTIVE:
+        return
+    if not eks.status and not eks.issues:
+        why = Unknown("EKS does not tell its status")
+        yield unknown(codes.CLUSTER_HEALTH, cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
+        return
+    said = [f"its status is {eks.status}"] if eks.status not in (_ACTIVE, "") else []
+    said += [f"EKS sees {number(len(eks.issues), 'health issue')} in it"] if eks.issues else []
+    yield Finding(
+        codes.CLUSTER_HEALTH,
+        Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
+        Status.FAIL,
+        cluster_of(facts),
+        " and ".join(said),
+        tuple(map(issue, eks.issues)),
+        (
+            Remedy(
+                "Mend what it names, and wait until it is ACTIVE.",
+                aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
+            ),
+        ),
+    )
+
+
+def _updates(facts: CheckFacts) -> Iterator[Finding]:
+    history = facts.aws.cluster_updates
+    if isinstance(history, Unknown):
+        yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "whether an update is under way", history)
+        return
+    for each in history.updates:
+        if isinstance(each, Unknown):
+            yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "how one of the latest updates went", each)
+            break
+    known = [each for each in history.updates if isinstance(each, Update)]
+    for each in known:
+        if each.status == IN_PROGRESS:
+            yield _under_way(facts, each)
+    if known and known[0].status == FAILED:
+        yield _failed(facts, known[0])
+
+
+def _under_way(facts: CheckFacts, each: Update) -> Finding:
+    return Finding(
+        codes.CLUSTER_UPDATE,
+        Severity.HIGH,
+        Status.FAIL,
+        cluster_of(facts),
+        f"an update is under way ({each.type}{_begun(facts, each)}): EKS takes no other one until it has ended",
+        (f"update {each.id}",),
+        (Remedy("Wait until it has ended:", _describe(facts, each)),),
+    )
+
+
+def _failed(facts: CheckFacts, each: Update) -> Finding:
+    return Finding(
+        codes.CLUSTER_UPDATE,
+        Severity.HIGH if each.type == _VERSION else Severity.MEDIUM,
+        Status.FAIL,
+        cluster_of(facts),
+        f"its last update ({each.type}{_begun(facts, each)}) has failed; the next one may for the same reason",
+        (*map(issue, each.errors), f"update {each.id}"),
+        (Remedy("See what it failed for, and mend that first.", _describe(facts, each)),),
+    )
+
+
+def _begun(facts: CheckFacts, each: Update) -> str:
+    return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
+
+
+def _describe(facts: CheckFacts, each: Update) -> str:
+    return aws(facts, "eks", "describe-update", "--name", name_of(facts), "--update-id", each.id)
+
+
+def _rollback(facts: CheckFacts) -> Iterator[Finding]:
+    history = facts.aws.cluster_updates
+    upgrade = _last_upgrade(facts, history)
+    if isinstance(upgrade, Unknown):
+        what = "whether the last upgrade can be taken back"
+        yield unknown(codes.ROLLBACK_WINDOW, cluster_of(facts), what, upgrade, Severity.LOW)
+        return
+    if upgrade is None or upgrade.begun is None:
+        return
+    left = path.rollback_left(facts.cluster.observed_at, upgrade.begun)
+    if isinstance(left, Unknown):
+        what = "how long the last upgrade can be taken back"
+        yield unknown(codes.ROLLBACK_WINDOW, cluster_of(facts), what, left, Severity.LOW)
+    elif left:
+        yield _open(facts, upgrade.begun)
+        yield from _given_up(facts)
+
+
+def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> Update | Unknown | None:
+    """None where it is known that there was none within a week."""
+    if isinstance(history, Unknown):
+        return history
+    for each in history.updates:
+        if isinstance(each, Unknown):
+            return each
+        if each.type == "VersionRollback" and each.status in (SUCCESSFUL, IN_PROGRESS):
+            return None  # it was taken back already
+        if each.type == _VERSION and each.status == SUCCESSFUL:
+            return each if each.begun is not None else Unknown("EKS does not say when the last upgrade was")
+    begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
+    week_ago = facts.cluster.observed_at - path.ROLLBACK_FOR
+    if history.unseen and (not begun or min(begun) > week_ago):
+        return Unknown(f"EKS lists {history.unseen} more updates, of which nothing was asked")
+    return None
+
+
+def _before(facts: CheckFacts) -> Version:
+    return Version(facts.way.now.major, facts.way.now.minor - 1)
+
+
+def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
+    now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
+    back = in_words(_before(facts))
+    onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
+    return Finding(
+        codes.ROLLBACK_WINDOW,
+        Severity.INFO,
+        Status.PASS,
+        cluster_of(facts),
+        f"the upgrade to {in_words(now)} of {day(upgraded)} can be taken back to {back} until"
+        f" {until.strftime('%Y-%m-%d %H:%M')} UTC at least, if all of the conditions hold",
+        (
+            *onward,
+            "counted from when the upgrade began: when it ended is not told",
+            *_rollback_insights(facts),
+            *_conditions(),
+            f"it leaves as they are: {', '.join(path.ROLLBACK_LEAVES)}",
+            sourced(path.DOUBT.text, path.DOUBT.source),
+        ),
+    )
+
+
+def _conditions() -> Iterator[str]:
+    """Those that are from one page together, the surest first as they are listed."""
+    for source in dict.fromkeys(each.source for each in path.ROLLBACK_CONDITIONS):
+        texts = (each.text for each in path.ROLLBACK_CONDITIONS if each.source == source)
+        yield sourced(f"conditions: {'; '.join(texts)}", source)
+
+
+def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
+    found = facts.aws.other_insights
+    if isinstance(found, Unknown):
+        yield f"what EKS sees in the way back is not known: {found.why}"
+        return
+    for each in found:
+        if each.category == told.ROLLBACK and each.status != told.PASSING:
+            yield f"EKS sees in the way back: {each.name} is {each.status}: {each.reason}"
+
+
+def _given_up(facts: CheckFacts) -> Iterator[Finding]:
+    """What is newer than the version to go back to, now; Fargate is not supported at all."""
+    yield from unread(facts, codes.ROLLBACK_WINDOW, "which nodes are in the way back", kinds.NODES)
+    back = _before(facts)
+    newer = [
+        each
+        for each in facts.cluster.nodes
+        if each.owner is not NodeOwner.AUTO_MODE and each.kubelet is not None and minor_of(each.kubelet) > back
+    ]
+    fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
+    said = [f"{number(len(newer), 'node')} newer than {in_words(back)} already: {named(newer)}"] if newer else []
+    said += [f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"] if fargate else []
+    yield Finding(
+        codes.ROLLBACK_WINDOW,
+        Severity.LOW,
+        Status.FAIL,
+        cluster_of(facts),
+        f"whoever upgrades nodes or add-ons beyond {in_words(back)} gives the way back up: they are brought down first",
+        tuple(said),
+        (
+            Remedy(
+                "Let the control plane run for some days before its nodes and add-ons follow, as long as you may want "
+                "to go back; whether nodes can go back is doubtful.",
+            ),
+        ),
+    )
+
+
+CHECKS = (
+    Check((codes.CLUSTER_HEALTH,), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
+    Check(
+        (codes.CLUSTER_UPDATE,),
+        Area.CONTROL_PLANE,
+        Gate.BEFORE_CONTROL_PLANE,
+        _updates,
+        needs=(Need.CLUSTER_UPDATES,),
+    ),
+    Check(
+        (codes.ROLLBACK_WINDOW,),
+        Area.CONTROL_PLANE,
+        None,
+        _rollback,
+        (kinds.NODES,),
+        (Need.CLUSTER_UPDATES, Need.INSIGHTS),
+    ),
+)

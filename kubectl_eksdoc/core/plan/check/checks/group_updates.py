@@ -1,0 +1,146 @@
+"""Updates of managed node groups: one that is under way, and why the last one failed, by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.addons import Update
+from kubectl_eksdoc.core.model.check_codes import groups as codes
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.core.plan.check.checks.control_plane import FAILED, IN_PROGRESS
+from kubectl_eksdoc.core.plan.check.checks.managed import subject
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import ago, aws, issue, name_of
+from kubectl_eksdoc.core.rules.evictions import evict
+from kubectl_eksdoc.core.rules.group_updates import PATIENCE
+from kubectl_eksdoc.core.rules.guards import matching
+
+EVICTION_FAILURE = "PodEvictionFailure"
+_MOST = 5
+_KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS)
+
+
+def _updates(facts: CheckFacts) -> Iterator[Finding]:
+    told = facts.aws.group_updates
+    if isinstance(told, Unknown):
+        what = "how the latest updates of the node groups went"
+        yield unknown(codes.NODEGROUP_UPDATE, cluster_of(facts), what, told)
+        return
+    for name, history in sorted(told.items()):
+        if isinstance(history, Unknown):
+            yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how its latest updates went", history)
+            continue
+        for each in history.updates:
+            if isinstance(each, Unknown):
+                yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how one of its latest updates went", each)
+                break
+        known = [each for each in history.updates if isinstance(each, Update)]
+        for each in known:
+            if each.status == IN_PROGRESS:
+                yield _under_way(facts, name, each)
+        if known and known[0].status == FAILED:
+            yield from _failed(facts, name, known[0])
+
+
+def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
+    return Finding(
+        codes.NODEGROUP_UPDATE,
+        Severity.MEDIUM,
+        Status.FAIL,
+        subject(name),
+        f"an update of it is under way ({each.type}{_begun(facts, each)}): EKS takes no other one until it has ended",
+        (*_parameters(each), f"update {each.id}"),
+        (Remedy("Wait until it has ended:", _describe(facts, name, each)),),
+    )
+
+
+def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
+    evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
+    seen: tuple[str, ...] = ()
+    if evictions:
+        yield from unread(facts, codes.NODEGROUP_UPDATE, "which pods hold its update up", *_KINDS)
+        seen = tuple(
+            _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
+        )
+    drain = shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}")
+    remedies = [Remedy("See what each of its pods is held by, and what to do:", drain)] if evictions else []
+    yield Finding(
+        codes.NODEGROUP_UPDATE,
+        Severity.HIGH,
+        Status.FAIL,
+        subject(name),
+        f"its last update ({each.type}{_begun(facts, each)}) has failed: {_codes(each)}",
+        (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
+        (*remedies, Remedy("See what it failed for, and mend that first.", _describe(facts, name, each))),
+    )
+
+
+def _codes(each: Update) -> str:
+    found = dict.fromkeys(error.code for error in each.errors if error.code)
+    return ", ".join(found) or "EKS does not say why"
+
+
+def _parameters(each: Update) -> tuple[str, ...]:
+    said = [f"{name} {value}" for name, value in each.parameters if value]
+    return (f"asked for: {', '.join(said)}",) if said else ()
+
+
+def _begun(facts: CheckFacts, each: Update) -> str:
+    return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
+
+
+def _describe(facts: CheckFacts, name: str, each: Update) -> str:
+    which = ("--name", name_of(facts), "--nodegroup-name", name, "--update-id", each.id)
+    return aws(facts, "eks", "describe-update", *which)
+
+
+def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
+    """The pods that would be refused now, on the nodes that EKS names, or on those of the group where these have gone.
+    What has changed since the update failed is not seen."""
+    if facts.cluster.unread(*_KINDS):
+        return
+    nodes = _nodes(facts, name, said)
+    names = {node.name for node in nodes}
+    guards = matching(facts.cluster.budgets, ())
+    held = []
+    for pod in facts.cluster.pods:
+        if pod.node in names and not _stays(pod):
+            budgets = guards.of(pod)
+            answer = evict(pod, budgets, facts.cluster.observed_at, dry_run=True)
+            if not answer.ok:
+                by = " and ".join(each.name for each in budgets)
+                held.append(f"pod {pod.key} on {pod.node} may not go now: budget {by}")
+            elif pod.tolerates("node.kubernetes.io/unschedulable", "", "NoSchedule") and _everything(pod):
+                held.append(f"pod {pod.key} on {pod.node} tolerates every taint: it comes back to the node it left")
+    waited = f"{int(PATIENCE.total_seconds()) // 60} minutes"
+    if not held:
+        yield f"no budget holds a pod of {', '.join(sorted(names)[:_MOST]) or 'the group'} now; EKS waits {waited}"
+    yield from held[: 2 * _MOST]
+    if len(held) > 2 * _MOST:
+        yield f"{len(held) - 2 * _MOST} more pods"
+
+
+def _stays(pod: Pod) -> bool:
+    return pod.finished or pod.mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet")
+
+
+def _everything(pod: Pod) -> bool:
+    """EKS user guide, managed-node-update-behavior: a pod that tolerates all taints comes back where it was."""
+    return any(each.operator == "Exists" and not each.key and not each.effect for each in pod.tolerations)
+
+
+def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
+    ours = [node for node in facts.cluster.nodes if node.labels.get(MANAGED_GROUP) == name]
+    words = {word.strip("[](),.;:'\"") for text in said for word in text.split()}
+    return [node for node in ours if node.name in words] or ours
+
+
+CHECKS = (Check((codes.NODEGROUP_UPDATE,), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),)

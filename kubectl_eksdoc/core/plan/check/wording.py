@@ -1,0 +1,55 @@
+"""Words that several checks have in common: days, sources, and commands for AWS's own tool."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
+
+
+def sourced(text: str, source: Source) -> str:
+    """With where it is from, and how sure it is where that is not high."""
+    sure = "" if source.confidence is Confidence.HIGH else f", confidence: {source.confidence.value}"
+    return f"{text} ({source.document}{sure})"
+
+
+def aws(facts: CheckFacts, *words: str) -> str:
+    """A command of awscli in the cluster's region."""
+    region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
+    return shell("aws", *words, *(("--region", region) if region else ()))
+
+
+def name_of(facts: CheckFacts) -> str:
+    """The cluster's, as EKS knows it."""
+    return facts.cluster.identity.cluster if isinstance(facts.eks, Unknown) else facts.eks.name
+
+
+def ago(now: datetime, then: datetime) -> str:
+    """``3 days ago``, ``5 hours ago``, ``just now``."""
+    gone = now - then
+    for length, name in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
+        if gone >= length:
+            return f"{number(gone // length, name)} ago"
+    return "just now"
+
+
+def number(count: int, name: str) -> str:
+    """``1 day``, ``2 days``."""
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def day(moment: datetime) -> str:
+    """``2026-11-22``."""
+    return moment.date().isoformat()
+
+
+def issue(each: Issue, most: int = 5) -> str:
+    """``PodEvictionFailure: Reached max retries … (ip-10-0-1-2.ec2.internal)``."""
+    more = " …" if len(each.resources) > most else ""
+    where = f" ({', '.join(each.resources[:most])}{more})" if each.resources else ""
+    return f"{each.code or 'an issue without a code'}{f': {each.message}' if each.message else ''}{where}"

@@ -1,0 +1,153 @@
+"""Insights as facts, whatever EKS or an edited snapshot says of them, and a refresh that is asked for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.aws import capacity, eks, insights, node_groups, templates
+from kubectl_eksdoc.aws.insights import InsightRefresh
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Misfit, Refresh
+from kubectl_eksdoc.core.model.aws.machines import TemplateRef
+from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
+from tests.aws.answers import Scripted
+from tests.aws.near_documents import SCALARS
+from tests.aws.upgrade_account import NOW, a_group, account, an_insight, sees
+
+FULL = {
+    **an_insight(),
+    "recommendation": "upgrade them",
+    "resources": [{"kubernetesResourceUri": "nodes/a"}, {"arn": "arn:x"}, {}],
+    "categorySpecificSummary": {
+        "deprecationDetails": [
+            {
+                "usage": "/apis/x/v1beta1/y",
+                "replacedWith": "/apis/x/v1/y",
+                "stopServingVersion": "1.34",
+                "clientStats": [
+                    {"userAgent": "curl", "numberOfRequestsLast30Days": 3, "lastRequestTime": NOW - timedelta(days=2)}
+                ],
+            }
+        ],
+        "addonCompatibilityDetails": [{"name": "coredns", "compatibleVersions": ["v1.12"]}],
+    },
+}
+
+
+def test_one_in_full() -> None:
+    (told,) = insights.readiness(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
+    assert told == Insight(
+        "1",
+        "Kubelet version skew",
+        "UPGRADE_READINESS",
+        "1.34",
+        "WARNING",
+        "they differ",
+        NOW - timedelta(hours=5),
+        NOW - timedelta(days=3),
+        InsightDetail(
+            "upgrade them",
+            (Deprecation("/apis/x/v1beta1/y", "/apis/x/v1/y", "1.34", (Client("curl", 3, NOW - timedelta(days=2)),)),),
+            (Misfit("coredns", ("v1.12",)),),
+            ("nodes/a", "arn:x"),
+        ),
+    )
+
+
+def test_what_passes_is_not_asked_for_in_full() -> None:
+    aws = account(ListInsights={"insights": [an_insight(insightStatus={"status": "PASSING"})]})
+    (told,) = insights.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    assert isinstance(told, Insight) and told.detail is None
+    assert {name for name, _ in aws.asked} == {"eks:ListInsights"}
+
+
+def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
+    def answer(asked: dict[str, Any]) -> Any:
+        if "kubernetesVersions" in asked["filter"]:
+            return {"insights": [an_insight()]}
+        return AwsThrottled("asked too often")
+
+    of = sees(account(ListInsights=answer))
+    assert insights.others(of) == Unknown("asked too often") and len(insights.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
+    denied = sees(account(ListInsights=AwsDenied("no", missing="eks:ListInsights")))
+    assert insights.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == insights.others(denied)
+    assert insights.readiness(denied, []) == ()
+
+
+def test_one_that_may_not_be_described_is_there_all_the_same() -> None:
+    aws = account(DescribeInsight=AwsDenied("no", missing="eks:DescribeInsight"))
+    (told,) = insights.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
+    assert isinstance(told, Insight) and told.detail == Unknown("no", "eks:DescribeInsight")
+
+
+def test_a_refresh() -> None:
+    said = {"message": "on it", "status": "IN_PROGRESS"}
+    aws = Scripted({"eks:StartInsightsRefresh": said, "eks:DescribeInsightsRefresh": {**said, "status": "COMPLETED"}})
+    of = InsightRefresh(sees(aws))
+    assert of.begin() == Refresh("IN_PROGRESS", "on it") and of.state() == Refresh("COMPLETED", "on it")
+    assert [params for _, params in aws.asked] == [{"clusterName": "demo-shop"}] * 2
+    aws.answers["eks:DescribeInsightsRefresh"] = AwsDenied("no", missing="eks:DescribeInsightsRefresh")
+    assert of.state() == Unknown("no", "eks:DescribeInsightsRefresh")
+    aws.answers["eks:StartInsightsRefresh"] = AwsDenied("no", missing="eks:StartInsightsRefresh")
+    with pytest.raises(AwsDenied):
+        of.begin()
+
+
+GROUP = a_group("blue", health={"issues": [{"code": "x", "resourceIds": ["y"]}]}, diskSize=80)
+TEMPLATES = {
+    "LaunchTemplateVersions": [
+        {"LaunchTemplateId": "lt-1", "VersionNumber": 3, "DefaultVersion": True, "LaunchTemplateData": {"ImageId": "a"}}
+    ]
+}
+UPDATE = {"id": "1", "type": "x", "status": "Failed", "createdAt": NOW, "errors": [{"errorCode": "x"}]}
+QUOTA = {"Value": 5.0, "UsageMetric": {"MetricNamespace": "n", "MetricName": "m", "MetricDimensions": {"a": "b"}}}
+FIGURES = {"MetricDataResults": [{"Id": "m0", "Values": [1.0]}, {"Id": "m1", "Values": [1.0]}]}
+SUBNET = {"SubnetId": "subnet-a", "AvailabilityZone": "a", "AvailableIpAddressCount": 3, "CidrBlock": "10.0.0.0/24"}
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, document: Any) -> Any:
+    """`document` with something missing or of a wrong type here and there."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(SCALARS | st.just([]) | st.just({}) | st.just([None]))
+    if isinstance(document, dict):
+        kept = {key: each for key, each in document.items() if draw(st.integers(0, 9))}
+        return {key: draw(spoiled(each)) for key, each in kept.items()}
+    if isinstance(document, list):
+        return [draw(spoiled(each)) for each in document]
+    return document
+
+
+ANSWERS = {
+    "eks:ListInsights": {"insights": [an_insight()]},
+    "eks:DescribeInsight": {"insight": FULL},
+    "eks:ListNodegroups": {"nodegroups": ["blue"]},
+    "eks:DescribeNodegroup": {"nodegroup": GROUP},
+    "eks:ListUpdates": {"updateIds": ["1", "2"]},
+    "eks:DescribeUpdate": {"update": UPDATE},
+    "ec2:DescribeLaunchTemplateVersions": TEMPLATES,
+    "ec2:DescribeSubnets": {"Subnets": [SUBNET]},
+    "service-quotas:GetServiceQuota": {"Quota": QUOTA},
+    "cloudwatch:GetMetricData": FIGURES,
+    "eks:DescribeInsightsRefresh": {"status": "COMPLETED", "endedAt": NOW},
+}
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
+    of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
+    assert isinstance(insights.readiness(of, ["1.34"]), (tuple, Unknown))
+    assert isinstance(insights.others(of), (tuple, Unknown))
+    assert isinstance(node_groups.names(of), (tuple, Unknown))
+    assert node_groups.node_group(of, "blue") is not None
+    eks.updates(of, {"nodegroupName": "blue"}, 3)
+    assert not isinstance(templates.template_versions(of, TemplateRef("lt-1", "", "3")), Absent)
+    assert set(capacity.subnets(of, ["subnet-a"])) == {"subnet-a"}
+    assert len(capacity.quotas(of, NOW)) == 4
+    assert isinstance(InsightRefresh(of).state(), (Refresh, Unknown))

@@ -1,0 +1,121 @@
+"""The control plane itself: well, at rest, and until when its last upgrade can be taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.model.aws.insights import ERROR, ROLLBACK
+from kubectl_eksdoc.core.model.check_codes import control_plane as codes
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
+from kubectl_eksdoc.core.rules.upgrades.path import ROLLBACK_CONDITIONS
+from tests.builders import a_node
+from tests.core.plan.check.of_aws import (
+    DENIED,
+    an_insight,
+    an_update,
+    before,
+    eks,
+    facts,
+    find,
+    history,
+    nodes,
+    one,
+    text,
+    told,
+)
+
+
+@pytest.mark.parametrize("code", [codes.CLUSTER_HEALTH, codes.CLUSTER_UPDATE, codes.ROLLBACK_WINDOW])
+def test_nothing_is_found_where_all_is_well(code) -> None:  # type: ignore[no-untyped-def]
+    assert not find(facts(), code)
+
+
+def test_health_issues_and_a_status() -> None:
+    issue = Issue("Ec2SubnetNotFound", "a subnet is gone", ("subnet-1",))
+    found = one(facts(eks=eks(issues=(issue,))), codes.CLUSTER_HEALTH)
+    assert found.severity is Severity.HIGH and "1 health issue" in found.message
+    assert found.evidence == ("Ec2SubnetNotFound: a subnet is gone (subnet-1)",)
+    failed = one(facts(eks=eks(status="FAILED", issues=(issue, issue))), codes.CLUSTER_HEALTH)
+    assert failed.message == "its status is FAILED and EKS sees 2 health issues in it"
+    assert one(facts(eks=eks(status="UPDATING")), codes.CLUSTER_HEALTH).severity is Severity.MEDIUM
+
+
+def test_a_cluster_that_could_not_be_described_is_unknown() -> None:
+    assert one(facts(eks=DENIED), codes.CLUSTER_HEALTH).missing == "eks:Something"
+    assert one(facts(eks=eks(status="")), codes.CLUSTER_HEALTH).status is Status.UNKNOWN
+
+
+def test_an_update_that_is_under_way() -> None:
+    running = an_update("InProgress", begun=before(minutes=12))
+    found = one(facts(told(cluster_updates=history(running))), codes.CLUSTER_UPDATE)
+    assert found.severity is Severity.HIGH and "VersionUpdate, begun 12 minutes ago" in found.message
+    assert found.remedy[0].command == "aws eks describe-update --name prod --update-id u-1 --region eu-west-1"
+
+
+def test_the_last_update_has_failed() -> None:
+    failed = an_update("Failed", errors=(Issue("IpNotAvailable", "no addresses", ("subnet-a",)),))
+    found = one(facts(told(cluster_updates=history(failed, an_update(id="u-0")))), codes.CLUSTER_UPDATE)
+    assert found.severity is Severity.HIGH and "IpNotAvailable: no addresses (subnet-a)" in found.evidence
+    other = an_update("Failed", type="LoggingUpdate")
+    assert one(facts(told(cluster_updates=history(other))), codes.CLUSTER_UPDATE).severity is Severity.MEDIUM
+    mended = history(an_update(id="u-2"), failed)
+    assert not find(facts(told(cluster_updates=mended)), codes.CLUSTER_UPDATE), "it went well since"
+
+
+@pytest.mark.parametrize("code", [codes.CLUSTER_UPDATE, codes.ROLLBACK_WINDOW])
+def test_updates_that_may_not_be_asked_for_are_unknown(code) -> None:  # type: ignore[no-untyped-def]
+    for updates in (DENIED, history(DENIED)):
+        found = one(facts(told(cluster_updates=updates)), code)
+        assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
+
+
+FRESH = history(an_update(begun=before(days=2)))
+
+
+def test_a_fresh_upgrade_can_be_taken_back() -> None:
+    way, lost = find(facts(told(cluster_updates=FRESH)), codes.ROLLBACK_WINDOW)
+    assert (way.status, way.severity) == (Status.PASS, Severity.INFO)
+    until = before(days=2 - 7).strftime("%Y-%m-%d %H:%M")
+    assert f"can be taken back to 1.32 until {until} UTC" in way.message
+    assert "the upgrade to 1.34 ends it" in text(way)
+    assert all(each.text in text(way) for each in ROLLBACK_CONDITIONS) and "confidence: medium" in text(way)
+    assert (lost.status, lost.severity) == (Status.FAIL, Severity.LOW)
+    assert "2 nodes newer than 1.32 already: blue-0, blue-1" in lost.evidence
+
+
+def test_who_is_in_the_way_back() -> None:
+    fargate = a_node("fargate-1", group="", labels={COMPUTE_TYPE: "fargate"})
+    old = nodes(1, version="v1.32.3-eks-1")
+    seen = (an_insight(category=ROLLBACK, status=ERROR, name="Kubelets", reason="too new"),)
+    aws = told(cluster_updates=FRESH, other_insights=seen)
+    way, lost = find(facts(aws, nodes=[*old, fargate]), codes.ROLLBACK_WINDOW)
+    assert "EKS sees in the way back: Kubelets is ERROR: too new" in way.evidence
+    assert [each for each in lost.evidence if "Fargate" in each] and "newer than" not in text(lost).split("\n")[1]
+    unread = find(facts(aws, unread=[kinds.NODES], nodes=[]), codes.ROLLBACK_WINDOW)
+    assert [each.missing for each in unread if each.status is Status.UNKNOWN] == ["list nodes"]
+    blind = find(facts(told(cluster_updates=FRESH, other_insights=DENIED), target="1.33"), codes.ROLLBACK_WINDOW)
+    assert "what EKS sees in the way back is not known" in text(blind[0]) and "ends it" not in text(blind[0])
+
+
+def test_what_is_older_or_was_taken_back_is_nothing_to_take_back() -> None:
+    back = an_update(type="VersionRollback", begun=before(days=1))
+    for updates in (
+        history(an_update(begun=before(days=7))),
+        history(),
+        history(back, *FRESH.updates),
+        history(an_update("Failed", begun=before(days=1))),
+        history(an_update(type="LoggingUpdate", begun=before(days=8)), unseen=3),
+    ):
+        assert not find(facts(told(cluster_updates=updates)), codes.ROLLBACK_WINDOW)
+
+
+def test_what_was_not_looked_at_may_be_an_upgrade() -> None:
+    many = history(an_update(type="LoggingUpdate", begun=before(days=1)), unseen=3)
+    assert one(facts(told(cluster_updates=many)), codes.ROLLBACK_WINDOW).status is Status.UNKNOWN
+    undated = history(an_update(begun=None))
+    assert one(facts(told(cluster_updates=undated)), codes.ROLLBACK_WINDOW).status is Status.UNKNOWN
+    ahead = history(an_update(begun=before(days=-1)))
+    assert one(facts(told(cluster_updates=ahead)), codes.ROLLBACK_WINDOW).status is Status.UNKNOWN
