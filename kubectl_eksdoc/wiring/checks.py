@@ -96,7 +96,9 @@ class CheckWorld(ReadWorld):
         from kubectl_eksdoc.core.model.changes import ChangesTold
 
         told = ChangesTold() if self.past is None else self.past.told()
-        return replace(told, addons=self._updates(), others={_NOT_YET: _SEAM})
+        return replace(
+            told, addons=self._updates(), others={_NOT_TOLD: Unknown("EKS and EC2 tell no times of them here")}
+        )
 
     def _updates(self) -> Mapping[str, UpdateHistory | Absent | Unknown] | Unknown:
         if isinstance(self.aws, Unknown):
@@ -121,8 +123,7 @@ class Past(Protocol):
     def told(self) -> ChangesTold: ...
 
 
-_NOT_YET = "updates of the cluster and of node groups, versions of launch templates"
-_SEAM = Unknown("they are not asked for here")
+_NOT_TOLD = "versions of launch templates"
 
 
 def open_check(

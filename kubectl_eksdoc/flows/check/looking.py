@@ -37,7 +37,8 @@ def look(
         UsageError: no way leads to the target, or nothing tells where the control plane is.
         ClusterError, AwsError: nothing can be asked at all.
     """
-    facts = check_facts(cluster, around, way_to(cluster, around, target), checks, reach)
+    more = OF_CHANGES if wish.since is not None else frozenset()
+    facts = check_facts(cluster, around, way_to(cluster, around, target), checks, reach, more)
     if wish.since is not None:
         facts = replace(facts, past=around.past())
     return plan_check(facts, checks, wish, reach)
@@ -62,9 +63,20 @@ def way_to(cluster: Cluster, around: CheckAround, target: Version | None) -> Way
     return found
 
 
-def check_facts(cluster: Cluster, around: CheckAround, way: Way, checks: Sequence[Check], reach: Reach) -> CheckFacts:
-    """What the checks need, and no more."""
-    needs = needs_of(checks)
+OF_CHANGES = frozenset((Need.CLUSTER_UPDATES, Need.GROUP_UPDATES))
+"""What tells of changes, whatever the checks need."""
+
+
+def check_facts(
+    cluster: Cluster,
+    around: CheckAround,
+    way: Way,
+    checks: Sequence[Check],
+    reach: Reach,
+    more: frozenset[Need] = frozenset(),
+) -> CheckFacts:
+    """What the checks need, and `more`."""
+    needs = needs_of(checks) | more
     if Need.PLAN_ADDONS in needs:
         needs |= {Need.ADDONS}
     steps = tuple(map(in_words, way.steps))

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.changes import EventTold
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.check.checking import cluster_of
 from kubectl_eksdoc.core.plan.check.checks.grouped import groups, named
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 
@@ -50,7 +51,7 @@ class Changed:
 def changed(facts: CheckFacts, since: datetime) -> Changed:
     """From `since` on, up to the observation."""
     found = (*_nodes(facts, since), *_pods(facts, since), *_templates(facts, since), *_addons(facts, since))
-    found += (*_events(facts, since), *_others(facts, since))
+    found += (*_events(facts, since), *_others(facts, since), *_by_eks(facts, since))
     ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
     newest_first = sorted(ordered, key=lambda each: each.at, reverse=True)
     return Changed(since, tuple(newest_first), tuple(_unread(facts, since)))
@@ -133,17 +134,33 @@ def _addons(facts: CheckFacts, since: datetime) -> Iterator[Change]:
     for name, history in told.items():
         if not isinstance(history, UpdateHistory):
             continue
-        for each in history.updates:
-            if isinstance(each, Update) and each.begun is not None and each.begun >= since:
-                yield Change(each.begun, Subject("Addon", name), _update(each), "EKS")
+        yield from _updated(Subject("Addon", name), history, since)
+
+
+def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    """Updates of the cluster and of its node groups."""
+    if isinstance(facts.aws.cluster_updates, UpdateHistory):
+        yield from _updated(cluster_of(facts), facts.aws.cluster_updates, since)
+    if not isinstance(facts.aws.group_updates, Unknown):
+        for name, history in facts.aws.group_updates.items():
+            if isinstance(history, UpdateHistory):
+                yield from _updated(Subject("Nodegroup", name), history, since)
+
+
+def _updated(of: Subject, history: UpdateHistory, since: datetime) -> Iterator[Change]:
+    for each in history.updates:
+        if isinstance(each, Update) and each.begun is not None and each.begun >= since:
+            yield Change(each.begun, of, _update(each), "EKS")
 
 
 def _update(of: Update) -> str:
-    version, mode = of.parameter("AddonVersion"), of.parameter("ResolveConflicts")
+    version = of.parameter("AddonVersion") or of.parameter("ReleaseVersion") or of.parameter("Version")
+    mode = of.parameter("ResolveConflicts")
     to = f" to {version}" if version else ""
     how = f" with {mode}" if mode else ""
     errors = f": {of.errors[0].code}" if of.errors else ""
-    return f"an update{to}{how} was asked for: {of.status or 'in no known state'}{errors} ({of.id})"
+    kind = "an update" if of.type in ("", "AddonUpdate") else f"an update ({of.type})"
+    return f"{kind}{to}{how} was asked for: {of.status or 'in no known state'}{errors} ({of.id})"
 
 
 def _events(facts: CheckFacts, since: datetime) -> Iterator[Change]:
@@ -189,7 +206,8 @@ def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
             if isinstance(history, Unknown):
                 yield f"updates of add-on {name}: {_why(history)}"
             elif isinstance(history, UpdateHistory):
-                yield from _unread_updates(name, history, since)
+                yield from _unread_updates(f"add-on {name}", history, since)
+    yield from _unread_of_eks(facts, since)
     for what, told_of in sorted(past.others.items()):
         if isinstance(told_of, Unknown):
             yield f"{what}: {_why(told_of)}"
@@ -197,14 +215,30 @@ def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
         yield f"{read.resource.plural}: {read.detail or read.state.value}"
 
 
-def _unread_updates(name: str, history: UpdateHistory, since: datetime) -> Iterator[str]:
+def _unread_of_eks(facts: CheckFacts, since: datetime) -> Iterator[str]:
+    cluster, by_group = facts.aws.cluster_updates, facts.aws.group_updates
+    if isinstance(cluster, Unknown):
+        yield f"updates of the cluster: {_why(cluster)}"
+    else:
+        yield from _unread_updates("the cluster", cluster, since)
+    if isinstance(by_group, Unknown):
+        yield f"updates of node groups: {_why(by_group)}"
+        return
+    for name, history in sorted(by_group.items()):
+        if isinstance(history, Unknown):
+            yield f"updates of node group {name}: {_why(history)}"
+        else:
+            yield from _unread_updates(f"node group {name}", history, since)
+
+
+def _unread_updates(of: str, history: UpdateHistory, since: datetime) -> Iterator[str]:
     """One that could not be described, and those beyond the latest, where these are all that young."""
     for each in history.updates:
         if isinstance(each, Unknown):
-            yield f"an update of add-on {name}: {_why(each)}"
+            yield f"an update of {of}: {_why(each)}"
     begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
     if history.unseen and all(moment >= since for moment in begun):
-        yield f"{history.unseen} earlier updates of add-on {name}: only the latest are described"
+        yield f"{history.unseen} earlier updates of {of}: only the latest are described"
 
 
 def _why(told: Unknown) -> str:

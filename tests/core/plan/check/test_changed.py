@@ -13,16 +13,16 @@ from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.plan.check.changed import Changed, changed
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from tests.builders import NOW, a_cluster, a_node, a_pod, ago, pods
-from tests.core.plan.check.healthy import healthy
+from tests.core.plan.check.healthy import healthy, with_aws
 
 TWO_HOURS = timedelta(hours=2)
 QUIET = ChangesTold({"Deployment": (), "DaemonSet": ()}, (), {})
 WEB = Subject("Deployment", "web", "shop")
 
 
-def found(past: ChangesTold = QUIET, since: datetime = NOW - TWO_HOURS, **cluster: Any) -> Changed:
-    facts = replace(healthy(), cluster=a_cluster(**cluster), past=past)
-    return changed(facts, since)
+def found(past: ChangesTold = QUIET, since: datetime = NOW - TWO_HOURS, eks: Any = None, **cluster: Any) -> Changed:
+    told = {"cluster_updates": UpdateHistory(()), "group_updates": {}} | (eks or {})
+    return changed(replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), past=past), since)
 
 
 def said(of: Changed) -> list[tuple[str, str]]:
@@ -140,3 +140,18 @@ def test_updates_beyond_the_latest_are_not_forgotten() -> None:
 def test_it_is_listed_only_where_somebody_asks() -> None:
     assert plan_check(healthy(), [], Wish()).changes is None
     assert plan_check(healthy(), [], Wish(since=ago(60))).changes is not None
+
+
+def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:
+    update = Update("u", "VersionUpdate", "Successful", (("Version", "1.33"),), ago(60))
+    eks = {"cluster_updates": UpdateHistory((update,)), "group_updates": {"blue": UpdateHistory((update,))}}
+    what = "an update (VersionUpdate) to 1.33 was asked for: Successful (u)"
+    assert said(found(eks=eks)) == [("Cluster prod", what), ("Nodegroup blue", what)]
+
+
+def test_updates_of_eks_that_nobody_may_see_are_named() -> None:
+    denied = Unknown("IAM does not allow it", "eks:ListUpdates")
+    assert found(since=ago(60), eks={"cluster_updates": denied, "group_updates": {"blue": denied}}).unread == (
+        "updates of the cluster: IAM does not allow it (eks:ListUpdates)",
+        "updates of node group blue: IAM does not allow it (eks:ListUpdates)",
+    )

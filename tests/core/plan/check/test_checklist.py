@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_codes import nodes, programs
 from kubectl_eksdoc.core.model.check_needs import Need
@@ -188,6 +189,14 @@ def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() 
     step = the_step(facts, "Make a new group beside blue")
     assert "15 minutes" in step.why
     assert "default/web" in step.why
+
+
+def test_what_eks_tells_of_a_group_goes_before_what_its_nodes_look_like() -> None:
+    facts = with_nodes(a_node("a", version=NEW, os_image=AL2023))
+    told = with_aws(facts, node_groups={"blue": NodeGroup("blue", "CUSTOM")})
+    assert the_step(told, "Give the launch template of group blue").commands
+    old = with_aws(facts, node_groups={"blue": NodeGroup("blue", "AL2_x86_64")})
+    assert the_step(old, "Make a new group beside blue")
 
 
 def test_an_ami_of_ones_own_goes_by_the_launch_template() -> None:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group
+from kubectl_eksdoc.core.plan.check.checks.node_images import own_image
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source
@@ -59,14 +61,23 @@ class Chosen:
 
 
 def way_of(facts: CheckFacts, group: Group, version: Version) -> Chosen:
-    """By the family of its nodes, and by what is found against their drain. Which AMI its launch template names is not
-    read from here: the step says how to look."""
-    change = _by_family(group, version)
+    """By its amiType and launch template as EKS tells them, or else by the family of its nodes; and by what is found
+    against their drain."""
+    change = _as_told(facts, group, version) or _by_family(group, version)
     held = tuple(dict.fromkeys(_held(facts, group)))
     if change.way is Way.IN_PLACE and held:
         why = f"an update in place waits {MINUTES} minutes for each node and fails on {_few(held)}"
         return Chosen(Way.NEW_GROUP, why, _UPDATE, held)
     return Chosen(change.way, change.why, change.source, held)
+
+
+def _as_told(facts: CheckFacts, group: Group, version: Version) -> Change | None:
+    """None where EKS was not asked, or did not tell."""
+    told = {} if isinstance(facts.aws.node_groups, Unknown) else facts.aws.node_groups
+    found = told.get(group.name)
+    if not isinstance(found, NodeGroup) or not found.ami_type:
+        return None
+    return way_to(found.ami_type, version, own_image(facts, found))
 
 
 def _by_family(group: Group, version: Version) -> Change:
