@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.areas import areas
+from kubectl_eksdoc.render.check.brief import blind, brief, of_aws
 from kubectl_eksdoc.render.check.changes import changes
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
@@ -15,11 +16,9 @@ from kubectl_eksdoc.render.check.suppressed import suppressed
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn
+from kubectl_eksdoc.render.sections import Title, drawn
 from kubectl_eksdoc.render.text import shown, wrap
 
-_MOST = 8
-"""Findings of one step that a page shows."""
 _NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
 
 
@@ -53,6 +52,7 @@ def _judged(plan: CheckPlan, look: Look, full: bool) -> list[list[str]]:
     return [
         drawn(Title("Areas"), areas(plan), look, full),
         *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
+        [] if full else blind(plan, of_aws(plan, _counting(plan)), look),
         _noted(plan, look, full),
     ]
 
@@ -60,11 +60,14 @@ def _judged(plan: CheckPlan, look: Look, full: bool) -> list[list[str]]:
 def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool) -> list[str]:
     found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
     head = f" before {IN_WORDS[gate]}" if gate is not None else " that no step waits for"
-    kept = found if full else found[:_MOST]
-    lines = findings(kept, head, look, full, named=True)
-    if len(kept) < len(found):
-        lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(found) - len(kept)} more (-o wide)", look))
-    return lines
+    if full:
+        return findings(found, head, look, full, named=True)
+    told_at_once = of_aws(plan, found)
+    return brief([each for each in found if each not in told_at_once], head, look)
+
+
+def _counting(plan: CheckPlan) -> list[Finding]:
+    return [each for each in plan.findings if plan.counts(each)]
 
 
 def _noted(plan: CheckPlan, look: Look, full: bool) -> list[str]:

@@ -32,7 +32,7 @@ class Check:
 def cluster_of(facts: CheckFacts) -> Subject:
     """The whole cluster as a subject."""
     eks = "" if isinstance(facts.eks, Unknown) else facts.eks.name
-    return Subject("Cluster", eks or facts.cluster.identity.cluster or "unknown")
+    return Subject("Cluster", eks or facts.cluster.identity.cluster or "cluster")
 
 
 def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
