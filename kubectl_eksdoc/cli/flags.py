@@ -98,7 +98,7 @@ HONOURED: tuple[Flag, ...] = (
     Flag(
         ("-o", "--output"),
         "output",
-        "table, wide, json, yaml, markdown, html or name",
+        "table, wide, json, yaml, markdown, html, name, junit or sarif",
         Takes.OUTPUT,
         "FORMAT",
         ours=True,

@@ -22,6 +22,7 @@ __all__ = ["ASKED_OF_AWS", "BY_COMMAND", "DRAIN_PLAN", "MEASURED_WITH", "Right",
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     **asked.BY_COMMAND,
     "check": checks.ASKED,
+    "check --changed-since": checks.ASKED_OF_CHANGES,
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
@@ -41,6 +42,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "interruption": probes.INTERRUPTION,
     "coredns-lameduck --measure": probes.DNS_MEASURE,
     "check": checks.CHECK,
+    "check --changed-since": checks.CHANGED,
     "drain run": drains.RUN,
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,

@@ -81,3 +81,8 @@ CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in e
 ASKED: tuple[Question, ...] = tuple(
     dict.fromkeys((*WHOSE, *(question for each in ASKED_OF_NEED.values() for question in each)))
 )
+
+_UNSEEN = "what has changed of these since then is unknown"
+CHANGED = tuple(Right("list", each, lost=_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))
+ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
+"""Of ``--changed-since``, besides."""
