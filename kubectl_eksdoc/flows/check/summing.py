@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from kubectl_eksdoc.core.model import coredns
+from kubectl_eksdoc.core.model import codes, coredns
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
@@ -92,7 +92,8 @@ def _or_why_not(make: Callable[[], Sum]) -> Sum:
 def drains(cluster: Cluster, way: Way) -> tuple[Finding, ...]:
     """What would hold up the replacement of all nodes that are older than the target."""
     targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
-    return make_plan(cluster, targets, AS_A_GROUP_UPDATES).findings if targets else ()
+    found = make_plan(cluster, targets, AS_A_GROUP_UPDATES).findings if targets else ()
+    return tuple(each for each in found if each.code is not codes.NEEDS_NODES)  # its own update brings them
 
 
 def _to_be_replaced(node: Node, way: Way) -> bool:

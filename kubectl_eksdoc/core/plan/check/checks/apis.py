@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.checking import Check, Judge, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.checks import api_manifests, api_objects, api_requests
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import unread
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
-_GATE = Gate.BEFORE_CONTROL_PLANE
+
+def _to_the_end(code: Code, judge: Judge) -> Judge:
+    """With it said where the table of removed APIs ends before the way does."""
+
+    def judged(facts: CheckFacts) -> Iterator[Finding]:
+        yield from judge(facts)
+        beyond = unread(facts.way.target) if facts.way.steps else None
+        if beyond is not None and (code is not codes.IN_MANIFEST or facts.api.manifests):
+            yield unknown(code, cluster_of(facts), f"which APIs {in_words(facts.way.target)} does not serve", beyond)
+
+    return judged
+
+
+def _on_the_way(code: Code, judge: Judge, need: Need) -> Check:
+    return Check((code,), Area.APIS, Gate.BEFORE_CONTROL_PLANE, _to_the_end(code, judge), needs=(need,))
+
 
 CHECKS = (
-    Check((codes.REQUESTED,), Area.APIS, _GATE, api_requests.judge, needs=(Need.API_REQUESTS,)),
-    Check((codes.WRITTEN,), Area.APIS, _GATE, api_objects.judge, needs=(Need.API_WRITTEN,)),
-    Check((codes.IN_HELM,), Area.APIS, _GATE, api_manifests.judge_releases, needs=(Need.HELM,)),
-    Check((codes.IN_MANIFEST,), Area.APIS, _GATE, api_manifests.judge_files, needs=(Need.MANIFESTS,)),
+    _on_the_way(codes.REQUESTED, api_requests.judge, Need.API_REQUESTS),
+    _on_the_way(codes.WRITTEN, api_objects.judge, Need.API_WRITTEN),
+    _on_the_way(codes.IN_HELM, api_manifests.judge_releases, Need.HELM),
+    _on_the_way(codes.IN_MANIFEST, api_manifests.judge_files, Need.MANIFESTS),
     # What is refused today is so with or without an upgrade.
     Check((codes.REFUSED,), Area.APIS, None, api_objects.judge_refused, needs=(Need.API_GONE,)),
     Check((codes.IN_HELM,), Area.APIS, None, api_manifests.judge_releases_today, needs=(Need.HELM,)),

@@ -1,0 +1,90 @@
+"""``check`` of the recorded cluster: every row planted in it that is its business; of AWS nothing is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.cli.rights import checks
+from kubectl_eksdoc.core.plan.check.areas import Area
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.registry import ALL
+from tests.cli.running import run_cli
+
+RICH = Path(__file__).parents[2] / "data" / "clusters" / "rich.tar.gz"
+
+ROWS = {
+    "pod-returns": ("default/tolerates-all", "default/pinned"),
+    "pod-unmanaged": ("default/pinned-bare",),
+    "pod-local-volume": ("data/local-db",),
+    "pod-emptydir": ("default/cache-mem", "default/spool"),
+    "pod-hostpath": ("default/hostpath-app",),
+    "pod-protected": ("default/keep-karpenter", "default/keep-autoscaler"),
+    "pod-pending": ("default/too-big",),
+    "runtime-socket": ("kube-system/log-agent", "default/builder", "default/ci-runner", "kube-system/node-agent"),
+    "pods-bouncing": ("shop/crashing", "shop/half-sick"),
+    "budget-unhealthy": ("shop/half-sick",),
+    "budget-sync-failed": ("shop/reindex",),
+    "pod-several-budgets": ("default/twice-guarded", "data/postgres"),
+    "budget-never-allows": (
+        "default/app-7",
+        "default/app-8",
+        "default/bare",
+        "shop/ads",
+        "shop/all-needed",
+        "shop/frozen",
+        "shop/lonely",
+        "shop/sale",
+    ),
+    "job-loses-work": ("shop/reindex",),
+    "fargate-restart": ("shop/serverless-54964dcdf6-tsk48",),
+    "dns-lameduck-short": ("kube-system/coredns",),
+    "dns-on-spot": ("kube-system/coredns",),
+    "interruption-setting": ("karpenter/karpenter",),
+    "ami-al2": ("blue",),
+    "nodes-behind": ("blue", "green", "general"),
+}
+"""Of ``rich.md``: what is a trap for an upgrade. Where replacements land is what `drain plan` is for."""
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_cli("check", "--snapshot", str(RICH), "--target", "1.34", "-o", "json").out)
+    return found
+
+
+def name(subject: dict[str, str]) -> str:
+    return f"{subject['namespace']}/{subject['name']}" if "namespace" in subject else subject["name"]
+
+
+@pytest.mark.parametrize("code", ROWS)
+def test_every_row_is_named(told: dict[str, Any], code: str) -> None:
+    found = {name(each["subject"]) for each in told["findings"] if each["code"] == code}
+    assert found >= set(ROWS[code])
+
+
+def test_budgets_that_let_pods_go_are_not_named(told: dict[str, Any]) -> None:
+    found = {name(each["subject"]) for each in told["findings"] if each["code"] == "budget-never-allows"}
+    assert found == set(ROWS["budget-never-allows"])
+
+
+def of_aws_alone(check: Check) -> bool:
+    """What has a table of its own (support) can be judged without."""
+    asks = any(need in checks.ASKED_OF_NEED for need in check.needs)
+    return asks and not check.kinds and check.area is not Area.SUPPORT and len(check.codes) == 1
+
+
+def test_of_aws_nothing_is_known(told: dict[str, Any]) -> None:
+    status = {each["codes"][0]: each["status"] for each in told["checks"] if len(each["codes"]) == 1}
+    wanted = [check.codes[0].name for check in ALL if of_aws_alone(check)]
+    assert len(wanted) >= 8
+    assert {code: status[code] for code in wanted} == dict.fromkeys(wanted, "unknown")
+    assert told["aws"] and told["recognised"] is None
+
+
+def test_it_is_said_that_the_version_is_assumed(told: dict[str, Any]) -> None:
+    assert told["way"]["assumed"] and told["way"]["now"] == "1.33"
+    assert "as the newest kubelet has it" in told["verdict"]

@@ -1,0 +1,107 @@
+"""Registry, codes, docs and tests agree; blind, no check passes anything over; where all is well, all are silent."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_usage import ApiTold, KindTold, Manifest, Unread
+from kubectl_eksdoc.core.model.check_codes import ALL as OWN
+from kubectl_eksdoc.core.model.check_codes import support
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.registry import ALL, CODES
+from kubectl_eksdoc.core.plan.check.way import Here, Way, way
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+from tests.builders import a_cluster
+from tests.core.plan.check.healthy import DENIED
+
+ROOT = Path(__file__).parents[4]
+HERE = Path(__file__).parent
+NOW, TARGET = Version(1, 49), Version(1, 50)
+"""Of which no table knows anything."""
+
+
+def named(check: Check) -> str:
+    return check.codes[0].name
+
+
+def test_every_code_has_its_check() -> None:
+    first = [check.codes[0] for check in ALL]
+    whole = [code for check in ALL for code in check.codes if code in OWN]
+    assert sorted({code.name for code in whole}) == sorted(code.name for code in OWN)
+    assert len({code.name for code in CODES}) == len(CODES)
+    assert all(code.name in {each.name for each in first} for code in OWN)
+
+
+def test_the_docs_have_every_check() -> None:
+    page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
+    codes = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    assert [named(check) for check in ALL if f"(codes.md#{named(check)})" not in page] == []
+    assert [code.name for code in OWN if f"\n## {code.name}\n" not in codes] == []
+
+
+def test_every_code_is_tested_by_name() -> None:
+    """As ``codes.KUBELET_SKEW``, or by its name."""
+    text = "\n".join(
+        path.read_text(encoding="utf-8") for path in HERE.glob("test_*.py") if path.name != "test_registry.py"
+    )
+    constants = {code.name: code.name.upper().replace("-", "_") for code in OWN}
+    whole = "\n".join((text, (ROOT / "tests/cli/check/planted.txt").read_text(encoding="utf-8")))
+    parts = {"check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"}
+    missing = [
+        name for name in constants if name not in parts and not re.search(rf"\b({_constant(name)}|{name})\b", whole)
+    ]
+    assert missing == []
+
+
+def _constant(name: str) -> str:
+    """How the module of its theme calls it."""
+    (code,) = (code for code in OWN if code.name == name)
+    themes = __import__("kubectl_eksdoc.core.model.check_codes", fromlist=["ALL"])
+    for theme in vars(themes).values():
+        for constant, value in vars(theme).items() if hasattr(theme, "__file__") else ():
+            if value is code:
+                return constant
+    raise AssertionError(name)
+
+
+def blind() -> CheckFacts:
+    """Nothing could be read, nobody answered, and no table reaches so far."""
+    there = way(Here(NOW, "as a test says"), TARGET)
+    assert isinstance(there, Way)
+    every = {resource for check in ALL for resource in check.kinds} | set(kinds.ALL)
+    reads = tuple(KindRead(each, ReadState.FORBIDDEN, detail="forbidden") for each in sorted(every, key=str))
+    listed: tuple[Resource, ...] = (*going(Version(1, 15), Version(1, 16)), *gone_before(Version(1, 30)))
+    api = ApiTold(
+        DENIED,
+        tuple(KindTold(each, DENIED) for each in listed),
+        DENIED,
+        (Manifest("x.yaml", (), (Unread(1, "no YAML"),)),),
+    )
+    summed = dict.fromkeys(Need, DENIED)
+    return CheckFacts(replace(a_cluster(), reads=reads), there, DENIED, api=api, summed=summed)
+
+
+TODAY = ("api-in-helm", "api-in-manifest")
+"""These have a second check each, of what is refused today; of the same answer it is unknown once."""
+SAID_BY_ANOTHER = {support.SUPPORT_EXTENDED: support.SUPPORT_ENDS, support.SUPPORT_OVER: support.SUPPORT_ENDS}
+"""For the same reason."""
+
+
+@pytest.mark.parametrize("check", ALL, ids=named)
+def test_blind_no_check_passes_anything(check: Check) -> None:
+    found = tuple(check.judge(blind()))
+    assert [each for each in found if each.status is not Status.UNKNOWN] == []
+    assert all(each.missing for each in found)
+    today = named(check) in TODAY and check.gate is None
+    if check.codes[0] not in SAID_BY_ANOTHER and not today:
+        assert found != ()
