@@ -20,7 +20,7 @@ def checks() -> str:
 
 def check_rights() -> str:
     """Each check: what of the cluster and of AWS it is judged by, besides nodes and pods, and whose cluster it is."""
-    return table(("code", "in the cluster", "of AWS"), [_row(check) for check in ALL])
+    return table(("code", "in the cluster", "of AWS"), list(dict.fromkeys(_row(check) for check in ALL)))
 
 
 def _row(check: Check) -> tuple[str, str, str]:
