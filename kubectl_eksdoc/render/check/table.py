@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
+from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.areas import areas
@@ -59,7 +59,7 @@ def _judged(plan: CheckPlan, look: Look, full: bool) -> list[list[str]]:
 
 def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool) -> list[str]:
     found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
-    head = f" before {IN_WORDS[gate]}" if gate is not None else " that no step waits for"
+    head = f" {words.before(plan, gate)}"
     if full:
         return findings(found, head, look, full, named=True)
     told_at_once = of_aws(plan, found)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
-from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
+from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render import markdown, tickets
@@ -43,7 +43,7 @@ def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
     yield "Changed", _changes(plan, most)
     yield "Areas", tickets.table(areas(plan), "areas", most)
     for gate in (*Gate, None):
-        head = f"Findings before {IN_WORDS[gate]}" if gate is not None else "Findings that no step waits for"
+        head = f"Findings {words.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
     yield "Suppressed", _suppressed(plan, most)
     yield "The way", _checklist(plan)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
+from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.text import counted, joined
+
+
+def before(plan: CheckPlan, gate: Gate | None) -> str:
+    """Which step waits: ``before the nodes' step``."""
+    if gate is None:
+        return "that no step waits for"
+    if gate is Gate.BEFORE_CONTROL_PLANE:
+        return f"before the control plane's {'' if plan.facts.way.steps else 'next '}step"
+    return "before the nodes' step" if gate is Gate.BEFORE_NODES else "before the end of the upgrade"
 
 
 def in_short(plan: CheckPlan) -> str:
@@ -40,7 +49,7 @@ def _verdict(plan: CheckPlan) -> str:
         if fails or unknown:
             parts = [counted(fails, "finding")] if fails else []
             parts += [f"{unknown} unknown"] if unknown else []
-            said.append(f"{joined(parts)} before {IN_WORDS[gate]}")
+            said.append(f"{joined(parts)} {before(plan, gate)}")
     if said:
         return f"Not yet: {'; '.join(said)}."
     beside = len(plan.of(None, Status.FAIL))

@@ -28,10 +28,3 @@ class Gate(str, Enum):
     BEFORE_CONTROL_PLANE = "before-control-plane"
     BEFORE_NODES = "before-nodes"
     AFTER = "after"
-
-
-IN_WORDS = {
-    Gate.BEFORE_CONTROL_PLANE: "the control plane's step",
-    Gate.BEFORE_NODES: "the nodes' step",
-    Gate.AFTER: "the end of the upgrade",
-}
