@@ -152,7 +152,7 @@ def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
         )
     subject = survey.owner_subject(pod)
     if allowed:
-        return remarks(code, Severity.MEDIUM, subject, f"{message} ({flag} was given)", where(pod), advice)
+        return remarks(code, Severity.MEDIUM, subject, f"{message} (as {flag} allows)", where(pod), advice)
     return blocks(code, Severity.HIGH, subject, message, where(pod), advice)
 
 

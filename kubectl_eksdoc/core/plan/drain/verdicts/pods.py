@@ -183,7 +183,7 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
             codes.POD_PROTECTED,
             Severity.MEDIUM,
             subject,
-            f"{message} (--evict-protected was given)",
+            f"{message} (as --evict-protected allows)",
             where(pod),
             Remedy("Tell its owners when it goes."),
         )
