@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _UNFIT_FOR_A_FILE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -69,16 +70,35 @@ class Reach:
     applying: tuple[str, ...] = ()
 
     def of(self, command: str) -> str:
-        """`command` with the words that it needs, unless it has them; one that is neither of them as it is."""
+        """`command` with the words that it needs, unless it has them: each part of several that are run one after the
+        other, or are piped. What is neither of ours nor of kubectl stays as it is."""
+        return "".join(each if each in _BETWEEN else self._one(each) for each in _parts(command))
+
+    def _one(self, command: str) -> str:
         if command.startswith("kubectl eksdoc"):
             words = self.applying if " --apply" in command else self.ours
         else:
             words = self.kubectl if command.startswith("kubectl ") else ()
         if not words or shell(*words) in command:
             return command
-        at = min((found for each in _AFTER if (found := command.find(each)) >= 0), default=len(command))
-        return f"{command[:at]} {shell(*words)}{command[at:]}"
+        return f"{command} {shell(*words)}"
 
 
-_AFTER = (" > ", " && ", " | ")
-"""What the first command ends at."""
+_BETWEEN = (" && ", " | ", " > ")
+
+
+def _parts(command: str) -> Iterator[str]:
+    """Commands, files, and what stands between them; within quotes nothing does. As `shlex.quote` writes them: in
+    single quotes a backslash is itself, and a quote is written in double ones."""
+    begin, quote, at = 0, "", 0
+    while at < len(command):
+        sign = command[at]
+        found = next((each for each in _BETWEEN if command.startswith(each, at)), "") if not quote else ""
+        if found:
+            yield from (command[begin:at], found)
+            begin = at = at + len(found)
+            continue
+        if sign in "'\"" and quote in ("", sign):
+            quote = "" if quote else sign
+        at += 1
+    yield command[begin:]
