@@ -191,6 +191,17 @@ def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() 
     assert "default/web" in step.why
 
 
+def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
+    mixed = (a_node("a", version=NEW, os_image="Amazon Linux 2"), a_node("b", version=NEW, os_image=AL2023))
+    step = the_step(with_nodes(*mixed), "Make a new group beside blue")
+    assert "the last AMI of Amazon Linux 2 is for 1.32" in step.why
+
+
+def test_a_group_of_which_the_ami_is_not_known_is_not_said_to_go_in_place() -> None:
+    mixed = (a_node("a", version=NEW, os_image="Bottlerocket OS 1.42"), a_node("b", version=NEW, os_image=AL2023))
+    assert titles(with_nodes(*mixed), Phase.NODES)[-1] == "Update group blue to 1.34, in place if its AMI allows it"
+
+
 def test_what_eks_tells_of_a_group_goes_before_what_its_nodes_look_like() -> None:
     facts = with_nodes(a_node("a", version=NEW, os_image=AL2023))
     told = with_aws(facts, node_groups={"blue": NodeGroup("blue", "CUSTOM")})

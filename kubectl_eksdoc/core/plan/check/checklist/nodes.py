@@ -155,7 +155,10 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         commands = (look, f"{eks(facts, 'update-nodegroup-version', *named)} --launch-template id=LT,version=N", wait)
         why = f"{chosen.why}: neither version nor release may be given then"
     else:
-        title = f"Update group {group.name} in place to {to}"
+        sure = chosen.way is Way.IN_PLACE
+        title = (
+            f"Update group {group.name} {f'in place to {to}' if sure else f'to {to}, in place if its AMI allows it'}"
+        )
         commands = (look, eks(facts, "update-nodegroup-version", *named, "--kubernetes-version", to), wait)
         why = (
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick way back, make a new group"
