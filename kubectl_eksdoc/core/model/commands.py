@@ -62,14 +62,18 @@ def resource_word(kind: str, group: str = "") -> str:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
-    ours that carries something out (``--apply``)."""
+    ours that carries something out (``--apply``). `aws`: for awscli, which asks the account of its default profile
+    otherwise; their place is before its service."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
     applying: tuple[str, ...] = ()
+    aws: tuple[str, ...] = ()
 
     def of(self, command: str) -> str:
-        """`command` with the words that it needs, unless it has them; one that is neither of them as it is."""
+        """`command` with the words that it needs, unless it has them; one that is none of them as it is."""
+        if self.aws and self.aws[0] not in command:
+            command = _AWS.sub(lambda found: f"{found.group()}{shell(*self.aws)} ", command)
         if command.startswith("kubectl eksdoc"):
             words = self.applying if " --apply" in command else self.ours
         else:
@@ -80,5 +84,7 @@ class Reach:
         return f"{command[:at]} {shell(*words)}{command[at:]}"
 
 
+_AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
+"""Where awscli begins, also in the midst of a line."""
 _AFTER = (" > ", " && ", " | ")
 """What the first command ends at."""
