@@ -193,6 +193,7 @@ _LABELS = (
 
 
 def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
     yield Step(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
