@@ -202,9 +202,7 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
         (
             "eksctl create nodegroup --config-file cluster.yaml",
             *_emptied(group),
-            shell(
-                "eksctl", "delete", "nodegroup", "--cluster", name_of(facts), "--name", group.name, *in_region(facts)
-            ),
+            shell("eksctl", "delete", "nodegroup", *old),
         ),
         f"no node is older than {in_words(version)}",
         _nodes(group),
