@@ -36,7 +36,9 @@ def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
 
 def test_what_is_not_known_of_some_is_told_once_for_each_reason() -> None:
     names = ("coredns", "kube-proxy", "vpc-cni")
-    found = of(tuple(Addon(name, "v1", "ACTIVE") for name in names), dict(zip(names, (DENIED, ODD, DENIED), strict=True)))
+    found = of(
+        tuple(Addon(name, "v1", "ACTIVE") for name in names), dict(zip(names, (DENIED, ODD, DENIED), strict=True))
+    )
     assert not isinstance(found, Unknown)
     told = [(each.code.name, each.status.value, str(each.subject), each.missing) for each in found]
     assert told == [
