@@ -39,7 +39,7 @@ def reach(source: SourceChoice, options: GlobalOptions, context: str) -> Reach:
     if not source.live:
         return Reach(plain)
     ours = with_aws(source, options, context)
-    return Reach(ours, plain, ours)
+    return Reach(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
 
 
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:

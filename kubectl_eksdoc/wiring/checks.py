@@ -65,6 +65,11 @@ class CheckWorld(ReadWorld):
         return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, karpenter, self.changes)
 
     @property
+    def profile(self) -> str:
+        """As `MetadataWorld.profile`."""
+        return MetadataWorld(self.cluster, self.aws, self.karpenter.inside, self.live).profile
+
+    @property
     def refreshes(self) -> Refreshes | Unknown:
         """Of EKS's insights; only of a cluster that lives."""
         if isinstance(self.aws, Unknown):

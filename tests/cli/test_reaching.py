@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.reaching import words
+from kubectl_eksdoc.cli.reaching import reach, words
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -37,3 +37,18 @@ def test_flags_are_given_as_they_were_and_a_token_never() -> None:
 def test_a_dump_and_the_demo_need_no_cluster() -> None:
     assert words(SourceChoice(snapshot="d.tar.gz"), GlobalOptions(), "c") == ("--snapshot", "d.tar.gz")
     assert words(SourceChoice(demo=True), GlobalOptions(), "c") == ("--demo",)
+
+
+def test_awscli_is_given_the_profile_that_was_given() -> None:
+    options = GlobalOptions(profile="my prod", region="eu-west-1")
+    found = reach(LIVE, options, "prod-eu")
+    assert found.of("aws eks list-addons") == "aws --profile 'my prod' eks list-addons"
+    both = 'query=$(aws logs start-query) && aws logs get-query-results --query-id "$query"'
+    assert found.of(both).count("aws --profile 'my prod' logs") == 2
+    ours = "kubectl eksdoc interruption --print stack > a.yaml && aws cloudformation create-stack --stack-name a"
+    first, then = found.of(ours).split(" && ")
+    assert first.startswith("kubectl eksdoc interruption --print stack --context prod-eu --region eu-west-1 --profile")
+    assert then == "aws --profile 'my prod' cloudformation create-stack --stack-name a"
+    assert found.of("aws eks list-addons --profile x") == "aws eks list-addons --profile x"
+    assert reach(LIVE, GlobalOptions(), "prod-eu").of("aws eks list-addons") == "aws eks list-addons"
+    assert reach(SourceChoice(demo=True), options, "demo").of("aws eks list-addons") == "aws eks list-addons"

@@ -12,10 +12,11 @@ from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Reques
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.core.plan.check.checking import Check
     from kubectl_eksdoc.wiring.checks import CheckWorld
 
 NAME = reading.NAME
@@ -159,6 +160,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     symptom = Symptom(request.symptom) if request.symptom else None
     only = codes_of(symptom) if symptom is not None else request.only
     checks = chosen(only, gate)
+    _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     try:
         world = reading.opened(request, around, checks)
@@ -176,6 +178,24 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else saying.code(counting, request.accepted)
     return Answer(FORMATS.render(view, options.output, shown), code)
+
+
+def _judging_something(checks: Sequence[Check], request: Request) -> None:
+    """What nothing looks at must not pass.
+
+    Raises:
+        UsageError: none of the findings that were asked for stands before that step, or manifests are not judged.
+    """
+    from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+
+    if not checks:
+        raise UsageError(
+            f"none of {', '.join(request.only)} has to be mended before --gate {request.gate}", "Leave one of them out."
+        )
+    if request.files and not any(IN_MANIFEST in check.codes for check in checks):
+        raise UsageError(
+            f"nothing that was chosen judges the manifests of -f: that is {IN_MANIFEST.name}", "Choose it, too."
+        )
 
 
 def _refresh(world: CheckWorld, around: Surroundings) -> None:

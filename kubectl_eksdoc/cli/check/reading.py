@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, reaching
@@ -34,5 +35,7 @@ def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> C
 
 
 def reach(request: Request, world: CheckWorld) -> Reach:
-    """By which words a command that is proposed leads to the same cluster."""
-    return reaching.reach(request.source, request.options, world.cluster.identity.context)
+    """By which words a command that is proposed leads to the same cluster; one of awscli, to the account that was
+    asked."""
+    found = reaching.reach(request.source, request.options, world.cluster.identity.context)
+    return replace(found, aws=("--profile", world.profile)) if world.profile else found

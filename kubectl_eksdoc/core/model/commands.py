@@ -63,15 +63,19 @@ def resource_word(kind: str, group: str = "") -> str:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
-    ours that carries something out (``--apply``)."""
+    ours that carries something out (``--apply``). `aws`: for awscli, which asks the account of its default profile
+    otherwise; their place is before its service."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
     applying: tuple[str, ...] = ()
+    aws: tuple[str, ...] = ()
 
     def of(self, command: str) -> str:
         """`command` with the words that it needs, unless it has them: each part of several that are run one after the
-        other, or are piped. What is neither of ours nor of kubectl stays as it is."""
+        other, or are piped. What is none of these stays as it is."""
+        if self.aws and self.aws[0] not in command:
+            command = _AWS.sub(lambda found: f"{found.group()}{shell(*self.aws)} ", command)
         return "".join(each if each in _BETWEEN else self._one(each) for each in _parts(command))
 
     def _one(self, command: str) -> str:
@@ -84,6 +88,8 @@ class Reach:
         return f"{command} {shell(*words)}"
 
 
+_AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
+"""Where awscli begins, also in the midst of a line."""
 _BETWEEN = (" && ", " | ", " > ")
 
 

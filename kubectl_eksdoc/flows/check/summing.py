@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
@@ -9,12 +10,14 @@ from kubectl_eksdoc.core.model import codes, coredns
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.addon.facts import Asked
+from kubectl_eksdoc.core.plan.check.checking import unknown
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -103,20 +106,26 @@ def _to_be_replaced(node: Node, way: Way) -> bool:
 
 def _addons(cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround) -> Sum:
     """Of each that EKS manages, its update to the version that EKS installs by default at the target, as far as it can
-    be had now."""
+    be had now. What is not known of one takes nothing from what is found of others."""
     if isinstance(told.addons, Unknown):
         return told.addons
+    if isinstance(around.eks, Unknown):
+        return around.eks
     found: list[Finding] = []
+    untold: dict[Unknown, list[str]] = defaultdict(list)
     for each in told.addons:
-        if isinstance(each, Addon):
-            side = around.addon(each.name, _default(each, told, way))
-            if isinstance(side, Unknown):
-                return side
-            if isinstance(side, Absent) or isinstance(around.eks, Unknown):
-                continue
+        if isinstance(each, Unknown):
+            untold[each].append("one that could not be described")
+            continue
+        side = around.addon(each.name, _default(each, told, way))
+        if isinstance(side, Unknown):
+            untold[side].append(each.name)
+        elif not isinstance(side, Absent):
             objects = around.interruption.objects
             found += addon.plan_addon(cluster, around.eks, side, objects, Asked(), around.values_judged).findings
-    return tuple(found)
+    what = "what its update would change"
+    lost = (unknown(parts.ADDONS, Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
+    return (*found, *lost)
 
 
 def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:

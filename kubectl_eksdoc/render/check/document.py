@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check import documents, words
+from kubectl_eksdoc.render.check.gates import gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.document import Fields, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
@@ -20,6 +21,7 @@ from kubectl_eksdoc.render.encode import Json
 def document(view: CheckView) -> Fields:
     """The whole of it; the same cluster is the same document."""
     plan = view.plan
+    gate_of = gates(plan)
     return {
         "apiVersion": API_VERSION,
         "kind": UPGRADE_CHECK,
@@ -31,11 +33,11 @@ def document(view: CheckView) -> Fields:
         "gates": [_gate(plan, gate) for gate in Gate],
         "checks": [_check(each) for each in plan.judged],
         "checklist": documents.checklist(plan),
-        "diagnosis": documents.diagnosis(plan),
+        "diagnosis": documents.diagnosis(plan, gate_of),
         **documents.changes(plan.changes),
-        "suppressed": documents.suppressed(plan),
+        "suppressed": documents.suppressed(plan, gate_of),
         "notes": strings(plan.notes),
-        "findings": [documents.found(plan, each) for each in plan.findings],
+        "findings": [documents.found(gate_of, each) for each in plan.findings],
     }
 
 

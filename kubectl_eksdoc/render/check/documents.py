@@ -10,15 +10,15 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Suspect
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.render.check.gates import GateOf
 from kubectl_eksdoc.render.document import Fields, finding, known, remedy, strings, subject
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.times import rfc3339
 
 
-def found(plan: CheckPlan, each: Finding) -> Fields:
+def found(gate_of: GateOf, each: Finding) -> Fields:
     """A finding, and the step that waits for it."""
-    gates = (one.check.gate for one in plan.judged if any(each.code == code for code in one.check.codes))
-    gate = next(gates, None)
+    gate = gate_of(each)
     return {**finding(each), "gate": None if gate is None else gate.value}
 
 
@@ -50,7 +50,7 @@ def _step(plan: CheckPlan, step: Step) -> Fields:
     }
 
 
-def diagnosis(plan: CheckPlan) -> Fields | None:
+def diagnosis(plan: CheckPlan, gate_of: GateOf) -> Fields | None:
     """None where no symptom was named."""
     told = plan.diagnosis
     if told is None:
@@ -58,7 +58,7 @@ def diagnosis(plan: CheckPlan) -> Fields | None:
     return {
         "symptom": told.symptom.value,
         "suspects": [_suspect(each) for each in told.suspects],
-        "unknown": [found(plan, each) for each in told.unknown],
+        "unknown": [found(gate_of, each) for each in told.unknown],
         "elsewhere": [cast(Json, remedy(each)) for each in told.elsewhere],
     }
 
@@ -89,13 +89,13 @@ def changes(told: Changed | None) -> Fields:
     }
 
 
-def suppressed(plan: CheckPlan) -> list[Json]:
+def suppressed(plan: CheckPlan, gate_of: GateOf) -> list[Json]:
     return [
         {
             "reason": each.by.reason,
             "until": each.by.until.isoformat(),
             "where": known(each.by.where),
-            "finding": found(plan, each.finding),
+            "finding": found(gate_of, each.finding),
         }
         for each in plan.suppressed
     ]

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed
 from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check.gates import gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.document import Fields, known
 from kubectl_eksdoc.render.encode import Json, to_json
@@ -46,8 +47,9 @@ def _run(view: CheckView) -> Fields:
     codes = {code.name: code for each in plan.judged for code in each.check.codes if _wanted(plan, code)}
     codes |= {each.code.name: each.code for each in plan.findings}
     order = {name: index for index, name in enumerate(sorted(codes))}
-    results: list[Json] = [_result(plan, each, order, None) for each in plan.findings]
-    results += [_result(plan, each.finding, order, each) for each in plan.suppressed]
+    gate_of = gates(plan)
+    results: list[Json] = [_result(plan, each, gate_of(each), order, None) for each in plan.findings]
+    results += [_result(plan, each.finding, gate_of(each.finding), order, each) for each in plan.suppressed]
     cluster = plan.facts.cluster
     driver: Fields = {
         "name": "kubectl-eksdoc",
@@ -78,9 +80,10 @@ def _rule(code: Code) -> Fields:
     }
 
 
-def _result(plan: CheckPlan, found: Finding, order: dict[str, int], suppressed: Suppressed | None) -> Fields:
+def _result(
+    plan: CheckPlan, found: Finding, gate: Gate | None, order: dict[str, int], suppressed: Suppressed | None
+) -> Fields:
     """`order`: of the rules."""
-    gate = next((e.check.gate for e in plan.judged if any(found.code == c for c in e.check.codes)), None)
     fields: Fields = {
         "ruleId": found.code.name,
         "ruleIndex": order.get(found.code.name, -1),

@@ -52,9 +52,19 @@ def test_files_are_judged_beside_it(tmp_path: Path) -> None:
     ]
 
 
-def test_files_are_not_read_where_nobody_judges_them() -> None:
-    ran = run_cli("check", "--demo", "--only", "api-requested", "-f", "nowhere")
-    assert ran.code in (0, 1)
+def test_files_that_nobody_would_judge_do_not_pass() -> None:
+    for words in (("--only", "api-requested"), ("--gate", "after"), ("--symptom", "dns")):
+        ran = run_cli("check", "--demo", *words, "-f", "nowhere")
+        assert ran.code == 2 and "that is api-in-manifest" in ran.err
+
+
+def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
+    ran = run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "before-nodes")
+    assert ran.code == 2 and "none of kubelet-skew, nodes-behind has to be mended before --gate before-nodes" in ran.err
+    assert run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "after").code == 1
+
+
+def test_files_that_are_not_there_are_told() -> None:
     ran = run_cli("check", "--demo", "--only", "api-in-manifest", "-f", "nowhere")
     assert ran.code == 2 and "-f nowhere cannot be opened" in ran.err
 

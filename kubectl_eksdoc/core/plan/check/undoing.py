@@ -36,10 +36,12 @@ def way_back(command: str, cluster: Cluster) -> str:
 
 
 def _words(command: str) -> list[str]:
+    """Without the profile that awscli is given before its service: whoever undoes it is given it again."""
     try:
-        return shlex.split(command)
+        words = shlex.split(command)
     except ValueError:  # a quote that does not end
-        return command.split()
+        words = command.split()
+    return ["aws", *words[3:]] if words[:2] == ["aws", "--profile"] else words
 
 
 def _reads(verb: str) -> bool:

@@ -20,13 +20,23 @@ def sourced(text: str, source: Source) -> str:
 
 def aws(facts: CheckFacts, *words: str) -> str:
     """A command of awscli in the cluster's region."""
+    return shell("aws", *words, *in_region(facts))
+
+
+def in_region(facts: CheckFacts) -> tuple[str, ...]:
+    """The words for it; none where nothing tells it."""
     region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
-    return shell("aws", *words, *(("--region", region) if region else ()))
+    return ("--region", region) if region else ()
+
+
+UNNAMED = "NAME-OF-THE-CLUSTER"
+"""To be filled in where nothing tells it, as of a dump."""
 
 
 def name_of(facts: CheckFacts) -> str:
-    """The cluster's, as EKS knows it."""
-    return facts.cluster.identity.cluster if isinstance(facts.eks, Unknown) else facts.eks.name
+    """The cluster's, as EKS knows it, for commands."""
+    told = "" if isinstance(facts.eks, Unknown) else facts.eks.name
+    return told or facts.cluster.identity.cluster or UNNAMED
 
 
 def ago(now: datetime, then: datetime) -> str:

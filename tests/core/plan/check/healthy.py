@@ -81,9 +81,10 @@ def with_aws(facts: CheckFacts, **told: Any) -> CheckFacts:
 
 
 def found(facts: CheckFacts, code: Code) -> tuple[Finding, ...]:
-    """What the check of that code finds, of that code."""
-    (check,) = (each for each in ALL if each.codes[0] == code)
-    return tuple(each for each in check.judge(facts) if each.code == code)
+    """What the checks of that code find, of that code."""
+    checks = [each for each in ALL if each.codes[0] == code]
+    assert checks
+    return tuple(each for check in checks for each in check.judge(facts) if each.code == code)
 
 
 def statuses(facts: CheckFacts, code: Code) -> list[str]:

@@ -153,3 +153,12 @@ def test_how_many_go_at_once(at_once: str, size: int, number: int | None) -> Non
 
 def test_how_many_come_first() -> None:
     assert (surge(3, 1), surge(3, 9), surge(0, None)) == (6, 9, 1)
+
+
+def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:
+    """Its subnets, how many nodes it has, and how its instances are bought."""
+    assert one(facts(told(a_group(subnets=()))), codes.SUBNET_ADDRESSES_NODES).status is Status.UNKNOWN
+    assert one(facts(told(a_group(size=None), a_group("green"))), codes.QUOTA_NODES).status is Status.UNKNOWN
+    full = {each.code: Quota(each.code, 10.0, used=10.0) for each in QUOTAS}
+    for code in (codes.QUOTA_ON_DEMAND, codes.QUOTA_SPOT):
+        assert one(facts(told(a_group(capacity=""), quotas=full)), code).status is Status.FAIL

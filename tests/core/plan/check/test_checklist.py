@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_codes import nodes, programs
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.core.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -138,7 +138,8 @@ def test_vpc_cni_goes_by_every_minor() -> None:
 def test_versions_that_nobody_tells_are_asked_for_in_the_step() -> None:
     told = {"addons": (Addon("coredns", "v1", "ACTIVE"),), "addon_versions": {"coredns": Unknown("no", "eks:X")}}
     step = the_step(with_aws(healthy(), **told), "Update add-on coredns")
-    assert step.commands == ("aws eks describe-addon-versions --addon-name coredns --kubernetes-version 1.34",)
+    asked = "aws eks describe-addon-versions --addon-name coredns --kubernetes-version 1.34 --region eu-west-1"
+    assert step.commands == (asked,)
 
 
 def test_a_program_that_is_not_made_for_the_next_minor_goes_before_it() -> None:
@@ -189,6 +190,17 @@ def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() 
     step = the_step(facts, "Make a new group beside blue")
     assert "15 minutes" in step.why
     assert "default/web" in step.why
+
+
+def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
+    mixed = (a_node("a", version=NEW, os_image="Amazon Linux 2"), a_node("b", version=NEW, os_image=AL2023))
+    step = the_step(with_nodes(*mixed), "Make a new group beside blue")
+    assert "the last AMI of Amazon Linux 2 is for 1.32" in step.why
+
+
+def test_a_group_of_which_the_ami_is_not_known_is_not_said_to_go_in_place() -> None:
+    mixed = (a_node("a", version=NEW, os_image="Bottlerocket OS 1.42"), a_node("b", version=NEW, os_image=AL2023))
+    assert titles(with_nodes(*mixed), Phase.NODES)[-1] == "Update group blue to 1.34, in place if its AMI allows it"
 
 
 def test_what_eks_tells_of_a_group_goes_before_what_its_nodes_look_like() -> None:
@@ -285,6 +297,21 @@ def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
 def test_without_aws_the_cluster_is_named_as_the_kubeconfig_has_it() -> None:
     facts = replace(healthy(), eks=Unknown("nobody asked"))
     assert "--name" in the_step(facts, "Upgrade the control plane").commands[0]
+
+
+def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:
+    facts = with_nodes(a_node("n", group="", labels={"alpha.eksctl.io/nodegroup-name": "old"}), a_node("m", group=""))
+    cluster = replace(facts.cluster, identity=Identity())
+    text = "\n".join(c for each in checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands)
+    assert "--cluster-name NAME-OF-THE-CLUSTER" in text and "--cluster NAME-OF-THE-CLUSTER" in text
+    assert "''" not in text and "--region" not in text
+
+
+def test_every_command_of_awscli_is_of_the_region() -> None:
+    facts = with_aws(with_nodes(a_node("m", group="", version="v1.32.0"), target="1.35"), addon_versions={})
+    lines = [each for step in checklist(facts) for each in step.commands if each.startswith("aws ")]
+    assert {line.split()[1] for line in lines} == {"eks", "autoscaling"}
+    assert [line for line in lines if "--region eu-west-1" not in line] == []
 
 
 def test_commands_lead_to_the_cluster_that_was_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
 from kubectl_eksdoc.core.model.check_codes import groups as codes
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.way import Way
 from tests.builders import a_node
 from tests.core.plan.check.of_aws import DENIED, a_group, facts, find, nodes, one, text, told
 
@@ -64,6 +67,14 @@ def test_an_al2_image_of_ones_own_gets_into_its_template() -> None:
     group = a_group(ami_type="AL2_x86_64", template=ref)
     given = told(group, templates={ref: TemplateVersions(used, used, used)})
     assert "launch template" in text(one(facts(given, nodes=nodes(1, **AL2)), codes.AMI_AL2))
+
+
+def test_an_update_in_place_does_not_mend_amazon_linux_2_where_there_is_an_ami_of_it() -> None:
+    ref = TemplateRef("lt-1", "own", "5")
+    for group in (OLD, a_group(ami_type="AL2_x86_64", template=ref)):
+        way = Way(Version(1, 31), Version(1, 32), (Version(1, 32),), "as a test says")
+        found = one(replace(facts(told(group), nodes=nodes(1, **AL2)), way=way), codes.AMI_AL2)
+        assert found.remedy[0].text == "Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these."
 
 
 def test_what_al2023_brings_is_one_finding_that_points_to_the_probe() -> None:

@@ -11,7 +11,9 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
 from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.registry import ALL as ALL_CHECKS
 from tests.builders import a_node
 from tests.core.plan.check.healthy import (
     DENIED,
@@ -76,6 +78,37 @@ def test_an_addon_that_does_not_fit(versions: tuple, when: str) -> None:
     (one,) = found(with_aws(healthy(), addon_versions=offered(*versions)), codes.ADDON_UNFIT)
     assert one.message == f"version {VPC_CNI} is not for 1.34"
     assert when in one.evidence[1]
+    assert one.remedy[0].command == "kubectl eksdoc addon-diff vpc-cni --to v2"
+
+
+def test_an_addon_that_can_only_follow_stands_against_no_step_of_the_control_plane() -> None:
+    both = AddonVersion("v2", (Fits("1.33"), Fits("1.34", True))), AddonVersion(VPC_CNI, (Fits("1.33"),))
+    after = AddonVersion("v2", (Fits("1.34", True),)), AddonVersion(VPC_CNI, (Fits("1.33"),))
+    for versions, gate, severity in ((both, Gate.BEFORE_CONTROL_PLANE, "high"), (after, Gate.AFTER, "medium")):
+        facts = with_aws(healthy(), addon_versions=offered(*versions))
+        checks = [each for each in ALL_CHECKS if each.codes == (codes.ADDON_UNFIT,)]
+        assert [(c.gate, f.severity.value) for c in checks for f in c.judge(facts)] == [(gate, severity)]
+
+
+def test_kube_proxy_never_goes_before_the_control_plane() -> None:
+    newer = AddonVersion("v1.34.0-eksbuild.1", (Fits("1.33"), Fits("1.34", True)))
+    proxy = AddonVersions("kube-proxy", "networking", "eks", (newer, AddonVersion("v1.30.0", (Fits("1.33"),))))
+    told = {"addons": (Addon("kube-proxy", "v1.30.0", "ACTIVE"),), "addon_versions": {"kube-proxy": proxy}}
+    (one,) = found(with_aws(healthy(), **told), codes.ADDON_UNFIT)
+    assert (one.severity.value, "it must never be newer than it" in one.evidence[1]) == ("medium", True)
+
+
+def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() -> None:
+    """None fits 1.33 and 1.36, but one does 1.34 and 1.35: nothing has to wait for the end."""
+    last = AddonVersion("v3", (Fits("1.35", True), Fits("1.36", True)))
+    second, first = (Fits("1.34"), Fits("1.35")), (Fits("1.33"), Fits("1.34"))
+    versions = last, AddonVersion("v2", second), AddonVersion(VPC_CNI, first)
+    (one,) = found(with_aws(healthy("1.36"), addon_versions=offered(*versions)), codes.ADDON_UNFIT)
+    assert one.message == f"version {VPC_CNI} is not for 1.35"
+    assert one.evidence == (
+        "2 versions fit 1.35, 1 of them 1.34, too",
+        "It is updated before the control plane: v2 fits both sides of the step.",
+    )
     assert one.remedy[0].command == "kubectl eksdoc addon-diff vpc-cni --to v2"
 
 

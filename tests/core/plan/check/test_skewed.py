@@ -114,3 +114,10 @@ def test_a_mirror_under_another_name_is_not_known() -> None:
     assert statuses(of(healthy(), pods=[replace(proxy, calls=Calls(images=("x/kp:v9",)))]), codes.KUBE_PROXY_SKEW) == [
         "unknown"
     ]
+
+
+@pytest.mark.parametrize("code", [codes.KUBELET_SKEW, codes.KUBELET_NEWER, codes.NODES_BEHIND])
+@pytest.mark.parametrize("version", ["", "latest"])
+def test_a_kubelet_that_does_not_say_how_old_it_is_passes_none_of_these(code: Any, version: str) -> None:
+    facts = of(healthy(), nodes=[a_node("a", version=version), a_node("b", version="v1.34.0-eks-1")])
+    assert "unknown" in statuses(facts, code)

@@ -161,3 +161,10 @@ def test_a_budget_gets_back_what_it_had() -> None:
     back = way_back(command, cluster)
     assert back.startswith("Undo: kubectl patch pdb web -n shop --type merge -p ")
     assert '"minAvailable": "75%", "maxUnavailable": null' in back
+
+
+def test_the_way_back_of_awscli_is_the_same_with_a_profile() -> None:
+    words = "cloudformation create-stack --stack-name a --region eu-west-1"
+    undo = "Undo: aws cloudformation delete-stack --stack-name a --region eu-west-1"
+    assert way_back(f"aws {words}", a_cluster()) == way_back(f"aws --profile prod {words}", a_cluster()) == undo
+    assert way_back("aws --profile prod eks describe-cluster --name x", a_cluster()) == LOOKS

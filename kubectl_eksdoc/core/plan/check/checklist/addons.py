@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
 from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import aws
 from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.core.rules.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
@@ -139,7 +140,7 @@ def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
     name = move.addon.name
     if not move.to:
         of = ("--addon-name", name, "--kubernetes-version", in_words(at))
-        yield shell("aws", "eks", "describe-addon-versions", *of)
+        yield aws(facts, "eks", "describe-addon-versions", *of)
         return
     offered = facts.aws.addon_versions.get(name)
     versions: tuple[str, ...] = (move.to,)

@@ -7,21 +7,24 @@ Source: EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegr
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group
 from kubectl_eksdoc.core.plan.check.checks.node_images import own_image
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
+from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, offered, way_to
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source
 
 _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
 MINUTES = 15
@@ -65,7 +68,7 @@ def way_of(facts: CheckFacts, group: Group, version: Version) -> Chosen:
     against their drain."""
     change = _as_told(facts, group, version) or _by_family(group, version)
     held = tuple(dict.fromkeys(_held(facts, group)))
-    if change.way is Way.IN_PLACE and held:
+    if change.way in (Way.IN_PLACE, Way.UNKNOWN) and held:
         why = f"an update in place waits {MINUTES} minutes for each node and fails on {_few(held)}"
         return Chosen(Way.NEW_GROUP, why, _UPDATE, held)
     return Chosen(change.way, change.why, change.source, held)
@@ -85,6 +88,9 @@ def _by_family(group: Group, version: Version) -> Change:
     kinds = sorted(_AMI_TYPES[family] for family in families if family in _AMI_TYPES)
     if len(kinds) == 1 and len(families) == 1:
         return way_to(kinds[0], version)
+    if (old := offered(Family.AL2, version)).fit is Fit.TOO_OLD and Family.AL2 in families:
+        why = f"some of its nodes have Amazon Linux 2: {old.why}; {Way.NEW_GROUP.value}"
+        return Change(Way.NEW_GROUP, why, old.source or _UPDATE)
     if families <= {Family.UBUNTU, Family.UNKNOWN}:
         return Change(Way.TEMPLATE, "its nodes have an AMI that EKS does not make", _UPDATE)
     return Change(Way.UNKNOWN, "its nodes have AMIs of several families", _UPDATE)
@@ -94,28 +100,48 @@ def _held(facts: CheckFacts, group: Group) -> Iterator[str]:
     found = facts.summed.get(Need.PLAN_DRAIN, NOT_ASKED)
     if isinstance(found, Unknown):
         return
-    names = {node.name for node in group.nodes}
-    here = [pod for pod in facts.cluster.pods if pod.node in names]
+    here = _here(facts.cluster, group)
     for each in found:
-        if each.code.name in _STUCK and each.status is Status.FAIL and _concerns(facts, each, names, here):
+        if each.code.name in _STUCK and each.status is Status.FAIL and here.has(each.subject):
             yield f"{each.subject.kind} {each.subject}"
 
 
-def _concerns(facts: CheckFacts, finding: Finding, nodes: set[str], here: Sequence[Pod]) -> bool:
-    """A budget, a workload or a pod concerns a group if one of its pods is there."""
-    of = finding.subject
-    if of.kind == "Node":
-        return of.name in nodes
-    if of.kind == "PodDisruptionBudget":
-        budgets = [each for each in facts.cluster.budgets if (each.namespace, each.name) == (of.namespace, of.name)]
-        return any(
-            pod.namespace == each.namespace and each.selector.matches(pod.labels) for each in budgets for pod in here
-        )
-    return any(pod.namespace == of.namespace and _made_by(pod.name, of.name) for pod in here)
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What is on the nodes of a group. `nodes`: their names; `pods` by namespace; `makers`: namespace and name of
+    whatever may have made one of these pods, by the pod's name; `budgets` of the cluster by namespace and name."""
+
+    nodes: frozenset[str]
+    pods: Mapping[str, Sequence[Pod]]
+    makers: frozenset[tuple[str, str]]
+    budgets: Mapping[tuple[str, str], Budget]
+
+    def has(self, of: Subject) -> bool:
+        """A budget, a workload or a pod concerns a group if one of its pods is there."""
+        if of.kind == "Node":
+            return of.name in self.nodes
+        if of.kind == "PodDisruptionBudget":
+            budget = self.budgets.get((of.namespace, of.name))
+            pods = self.pods.get(of.namespace, ())
+            return budget is not None and any(budget.selector.matches(pod.labels) for pod in pods)
+        return (of.namespace, of.name) in self.makers
 
 
-def _made_by(pod: str, name: str) -> bool:
-    return pod == name or pod.startswith(f"{name}-")
+def _here(cluster: Cluster, group: Group) -> _Here:
+    nodes = frozenset(node.name for node in group.nodes)
+    pods: dict[str, list[Pod]] = defaultdict(list)
+    for pod in cluster.pods:
+        if pod.node in nodes:
+            pods[pod.namespace].append(pod)
+    makers = {(pod.namespace, name) for each in pods.values() for pod in each for name in _makers(pod.name)}
+    budgets = {(each.namespace, each.name): each for each in cluster.budgets}
+    return _Here(nodes, pods, frozenset(makers), budgets)
+
+
+def _makers(pod: str) -> Iterator[str]:
+    """Its own name, and each part of it that a dash ends: a controller's name is the beginning of its pods'."""
+    yield pod
+    yield from (pod[:at] for at, letter in enumerate(pod) if letter == "-")
 
 
 def _few(names: tuple[str, ...]) -> str:

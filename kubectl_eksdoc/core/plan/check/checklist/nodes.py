@@ -9,7 +9,6 @@ from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.checking import cluster_of
 from kubectl_eksdoc.core.plan.check.checklist import karpenter
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import MINUTES, way_of
@@ -17,6 +16,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
 from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import aws, in_region, name_of
 from kubectl_eksdoc.core.rules.upgrades.amis import Way
 from kubectl_eksdoc.core.rules.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.core.rules.upgrades.software import CLUSTER_AUTOSCALER
@@ -155,7 +155,10 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         commands = (look, f"{eks(facts, 'update-nodegroup-version', *named)} --launch-template id=LT,version=N", wait)
         why = f"{chosen.why}: neither version nor release may be given then"
     else:
-        title = f"Update group {group.name} in place to {to}"
+        sure = chosen.way is Way.IN_PLACE
+        title = (
+            f"Update group {group.name} {f'in place to {to}' if sure else f'to {to}, in place if its AMI allows it'}"
+        )
         commands = (look, eks(facts, "update-nodegroup-version", *named, "--kubernetes-version", to), wait)
         why = (
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick way back, make a new group"
@@ -190,6 +193,7 @@ _LABELS = (
 
 
 def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
     yield Step(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
@@ -198,7 +202,7 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
         (
             "eksctl create nodegroup --config-file cluster.yaml",
             *_emptied(group),
-            shell("eksctl", "delete", "nodegroup", "--cluster", cluster_of(facts).name, "--name", group.name),
+            shell("eksctl", "delete", "nodegroup", *old),
         ),
         f"no node is older than {in_words(version)}",
         _nodes(group),
@@ -220,8 +224,7 @@ def _self_managed(facts: CheckFacts, group: Group, version: Version, phase: Phas
         (
             shell("kubectl", "eksdoc", "drain", "plan", *names[:_MOST]),
             shell("kubectl", "eksdoc", "drain", "run", *names[:_MOST]),
-            "aws autoscaling terminate-instance-in-auto-scaling-group --instance-id ID"
-            " --should-decrement-desired-capacity",
+            aws(facts, "autoscaling", _TERMINATE, "--instance-id", "ID", "--should-decrement-desired-capacity"),
         ),
         f"no node is older than {in_words(version)}",
         _nodes(group),
@@ -234,6 +237,7 @@ def _self_managed(facts: CheckFacts, group: Group, version: Version, phase: Phas
 
 _MOST = 20
 """Names in one command."""
+_TERMINATE = "terminate-instance-in-auto-scaling-group"
 
 
 def _by_karpenter(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:

@@ -117,13 +117,18 @@ def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
     for group in node_groups(facts):
         if group.strategy == MINIMAL:
             continue  # the addresses of old nodes are there for new ones
+        if not group.subnets:
+            yield unknown(
+                code, subject(group.name), "which subnets it has", Unknown("EKS does not tell them"), Severity.LOW
+            )
+            continue
         found = {ident: subnet(facts, ident) for ident in group.subnets}
         untold |= {ident: each for ident, each in found.items() if isinstance(each, Unknown)}
         by_zone: dict[str, list[Subnet]] = defaultdict(list)
         for each in found.values():
             if isinstance(each, Subnet):
                 by_zone[each.zone].append(each)
-        if len(by_zone) and not any(isinstance(each, Unknown) for each in found.values()):
+        if not any(isinstance(each, Unknown) for each in found.values()):
             yield from _of_zones(facts, group, by_zone)
     yield from _untold(code, untold)
     if node_groups(facts):

@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.plan.check.checks.managed import subject as of_group
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import number, sourced
 from kubectl_eksdoc.core.rules.upgrades import amis
-from kubectl_eksdoc.core.rules.upgrades.amis import Family
+from kubectl_eksdoc.core.rules.upgrades.amis import Family, Way
 from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, in_words
 
 _NODES: tuple[Resource, ...] = (kinds.NODES,)
@@ -110,8 +110,9 @@ def _who(each: Made) -> tuple[str, ...]:
 def _way(facts: CheckFacts, each: Made) -> Remedy:
     if each.group is not None:
         change = amis.way_to(each.group.ami_type, facts.way.target, own_image(facts, each.group))
-        said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
-        return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.TOMORROW)
+        if change.way in (Way.NEW_GROUP, Way.TEMPLATE):  # in place it stays what it is
+            said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
+            return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.TOMORROW)
     if each.owner is NodeOwner.KARPENTER:
         text = "Choose AMIs of AL2023 or Bottlerocket in its EC2NodeClass (amiSelectorTerms); Karpenter replaces nodes."
         return Remedy(text, "", When.TOMORROW)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -18,6 +19,7 @@ from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.running import Running, running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.addon_versions import is_offered, target
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
 from kubectl_eksdoc.core.rules.upgrades.amis import Family, family_of_os
 from kubectl_eksdoc.core.rules.upgrades.software import KUBE_PROXY
@@ -44,51 +46,93 @@ def installed(facts: CheckFacts) -> tuple[Addon, ...]:
 
 
 def _unfit(facts: CheckFacts) -> Iterator[Finding]:
+    """Those that go before the control plane, and what is not known of any of them."""
     yield from _addons_unknown(facts, codes.ADDON_UNFIT, "whether the add-ons of EKS fit the target")
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
         if not isinstance(offered, AddonVersions):
             why = offered if isinstance(offered, Unknown) else Unknown(offered.said)
             yield unknown(codes.ADDON_UNFIT, _addon(addon), "whether it fits the target", why)
-            continue
-        wanted = in_words(facts.way.target)
-        listed = next((each for each in offered.versions if each.version == addon.version), None)
-        if listed is None:
+        elif all(each.version != addon.version for each in offered.versions):
             why = Unknown(f"EKS does not list its version {addon.version} any more")
+            wanted = in_words(facts.way.target)
             yield unknown(codes.ADDON_UNFIT, _addon(addon), f"whether it fits {wanted}", why)
-        elif not any(fit.kubernetes == wanted for fit in listed.fits):
-            yield _does_not_fit(facts, addon, offered, wanted)
+    for misfit in _misfits(facts):
+        if not misfit.follows:
+            yield _does_not_fit(facts, misfit)
 
 
-def _does_not_fit(facts: CheckFacts, addon: Addon, offered: AddonVersions, wanted: str) -> Finding:
-    fitting = [each for each in offered.versions if any(fit.kubernetes == wanted for fit in each.fits)]
-    default = next((each.version for each in fitting if each.is_default_for(wanted)), "")
-    both = [each.version for each in fitting if any(fit.kubernetes == in_words(facts.way.now) for fit in each.fits)]
-    when = _when(facts, addon, both)
-    update = shell("kubectl", "eksdoc", "addon-diff", addon.name, "--to", default) if default else ""
-    also = f", {len(both)} of them {in_words(facts.way.now)}, too" if both and facts.way.steps else ""
-    evidence = (f"{len(fitting)} versions fit {wanted}{also}", when)
+def _unfit_after(facts: CheckFacts) -> Iterator[Finding]:
+    """Those that nobody can update before the control plane: they stand against no step of it."""
+    for misfit in _misfits(facts):
+        if misfit.follows:
+            yield _does_not_fit(facts, misfit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Misfit:
+    """An add-on, and the first `step` of the way that its version is not made for; `before`: the version that the
+    control plane has then. `both`: those that fit both sides of the step, the newest first."""
+
+    addon: Addon
+    offered: AddonVersions
+    before: Version
+    step: Version
+    both: tuple[str, ...]
+
+    @property
+    def follows(self) -> bool:
+        """What must follow the control plane does; anything else goes first, where a version fits both sides of the
+        step: the installed one is not made for what comes."""
+        return self.before == self.step or self.addon.name == KUBE_PROXY.addon or not self.both
+
+    @property
+    def to(self) -> str:
+        """Of those that may be had then, EKS's default for the step if it is one; "" where there is none."""
+        default = target(self.offered, in_words(self.step), "")
+        return default if self.follows or default in self.both else self.both[0]
+
+    @property
+    def when(self) -> str:
+        if self.before == self.step:
+            return "The control plane is there already: it is updated now."
+        if self.addon.name == KUBE_PROXY.addon:
+            return "It is updated after the control plane, at once: it must never be newer than it."
+        if self.both:
+            return f"It is updated before the control plane: {self.to} fits both sides of the step."
+        return "It is updated after the control plane, at once: no version is offered that fits both sides of the step."
+
+
+def _misfits(facts: CheckFacts) -> Iterator[_Misfit]:
+    for addon in installed(facts):
+        offered = facts.aws.addon_versions.get(addon.name)
+        if not isinstance(offered, AddonVersions) or all(each.version != addon.version for each in offered.versions):
+            continue  # said to be unknown
+        now = facts.way.now
+        for step in facts.way.steps or (facts.way.target,):
+            old, new = in_words(now), in_words(step)
+            if not is_offered(offered, new, addon.version):
+                versions = [each.version for each in offered.versions]
+                fit = (each for each in versions if is_offered(offered, old, each) and is_offered(offered, new, each))
+                yield _Misfit(addon, offered, now, step, tuple(fit))
+                break
+            now = step
+
+
+def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
+    name, step = of.addon.name, in_words(of.step)
+    fitting = [each.version for each in of.offered.versions if is_offered(of.offered, step, each.version)]
+    also = f", {len(of.both)} of them {in_words(of.before)}, too" if of.both and of.before != of.step else ""
+    update = shell("kubectl", "eksdoc", "addon-diff", name, "--to", of.to) if of.to else ""
     return Finding(
         codes.ADDON_UNFIT,
-        Severity.HIGH,
+        Severity.MEDIUM if of.follows and facts.way.steps else Severity.HIGH,
         Status.FAIL,
-        _addon(addon),
-        f"version {addon.version} is not for {wanted}",
-        evidence,
-        (Remedy(f"Look at what its update to {default or 'a version that fits'} changes, then update it.", update),),
+        _addon(of.addon),
+        f"version {of.addon.version} is not for {step}",
+        (f"{len(fitting)} versions fit {step}{also}", of.when),
+        (Remedy(f"Look at what its update to {of.to or 'a version that fits'} changes, then update it.", update),),
     )
-
-
-def _when(facts: CheckFacts, addon: Addon, both: Sequence[str]) -> str:
-    """What must follow the control plane does; anything else goes first, where a version fits both sides of the step:
-    the installed one is not made for what comes."""
-    if not facts.way.steps:
-        return "The control plane is there already: it is updated now."
-    if addon.name == KUBE_PROXY.addon:
-        return "It is updated after the control plane, at once: it must never be newer than it."
-    if both:
-        return f"It is updated before the control plane: {both[0]} fits both sides of the step."
-    return "It is updated after the control plane, at once: no version is offered that fits both sides of the step."
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
@@ -107,7 +151,7 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             (
                 Remedy(
                     "Mend it before the upgrade; what was done to it last:",
-                    f"kubectl eksdoc addon-diff {addon.name} --after",
+                    _past(addon),
                 ),
             ),
             "" if bad else "the state of the add-on",
@@ -227,6 +271,7 @@ _EKS = (Need.ADDONS,)
 
 CHECKS = (
     Check((codes.ADDON_UNFIT,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
+    Check((codes.ADDON_UNFIT,), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
     Check((codes.ADDON_HEALTH,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
     Check((codes.PROGRAM_BEFORE,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS),
     Check((codes.PROGRAM_BEFORE_NODES,), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),

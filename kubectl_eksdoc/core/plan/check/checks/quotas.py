@@ -88,8 +88,9 @@ def _cpus_here(facts: CheckFacts, spot: bool) -> int:
 
 
 def _standard(group: NodeGroup, capacity: str) -> bool:
+    """A group of which EKS does not tell how its instances are bought may be of both."""
     types = group.instance_types
-    return group.capacity == capacity and (not types or any(map(is_standard, types)))
+    return group.capacity in (capacity, "") and (not types or any(map(is_standard, types)))
 
 
 def _vcpus(facts: CheckFacts, code: Code, which: QuotaOf, capacity: str) -> Iterator[Finding]:
@@ -174,6 +175,11 @@ def _plain(value: float) -> str:
 def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
     code, which = codes.QUOTA_NODES, told.NODES_PER_GROUP
     yield from groups_unknown(facts, code, "how many nodes it has", Severity.LOW)
+    for each in node_groups(facts):
+        if each.size is None:
+            yield unknown(
+                code, subject(each.name), "how many nodes it has", Unknown("EKS does not tell it"), Severity.LOW
+            )
     sized = [(each, each.size + _added(facts, each)) for each in node_groups(facts) if each.size is not None]
     if not sized:
         return

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import nodes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
@@ -34,10 +35,15 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
                     break
         for version, held in sorted(blocked.items(), key=lambda each: (each[0].major, each[0].minor)):
             yield _too_old(facts, group, version, held, why[version])
-        silent = [node for node in group.nodes if node.kubelet is None]
-        if silent:
-            said = Unknown(f"{named(silent)}: {silent[0].kubelet_text or 'no version'} is told")
-            yield unknown(codes.KUBELET_SKEW, group.subject, "how old a kubelet is", said, Severity.HIGH)
+        yield from _silent(codes.KUBELET_SKEW, group, Severity.HIGH)
+
+
+def _silent(code: Code, group: Group, severity: Severity) -> Iterator[Finding]:
+    """Nodes that do not say how old their kubelets are."""
+    silent = [node for node in group.nodes if node.kubelet is None]
+    if silent:
+        said = Unknown(f"{named(silent)}: {silent[0].kubelet_text or 'no version'} is told")
+        yield unknown(code, group.subject, "how old a kubelet is", said, severity)
 
 
 def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node], why: str) -> Finding:
@@ -58,6 +64,7 @@ def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node]
 def _newer(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, codes.KUBELET_NEWER, "whether a kubelet is newer", kinds.NODES)
     for group in groups(facts.cluster.nodes):
+        yield from _silent(codes.KUBELET_NEWER, group, Severity.MEDIUM)
         newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
         if newer:
             yield Finding(
@@ -77,7 +84,10 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
-        if behind and group.owner is not NodeOwner.FARGATE:
+        if group.owner is NodeOwner.FARGATE:
+            continue
+        yield from _silent(codes.NODES_BEHIND, group, Severity.LOW)
+        if behind:
             yield Finding(
                 codes.NODES_BEHIND,
                 Severity.LOW,

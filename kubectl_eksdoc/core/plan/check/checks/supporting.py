@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import aws
 from kubectl_eksdoc.core.rules.upgrades import gotchas, removed_apis
 from kubectl_eksdoc.core.rules.upgrades.calendar import End, Ending, Phase, Support, next_ending, support
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
@@ -109,7 +110,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
             Status.FAIL,
             subject,
             f"EKS does not offer {in_words(target)}: the newest that it lists is {newest or 'none'}",
-            remedy=(Remedy("See what it offers:", "aws eks describe-cluster-versions"),),
+            remedy=(Remedy("See what it offers:", aws(facts, "eks", "describe-cluster-versions")),),
         )
     for beyond in filter(None, (removed_apis.unread(target), gotchas.unread(target))):
         yield unknown(codes.TARGET, subject, f"what else {in_words(target)} changes", beyond)

@@ -1,0 +1,34 @@
+"""A finding is told with the gate of the check that has found it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.render.check import FORMATS
+from tests.render.check.checked import LOOK, UNFIT, accepted, check, view
+
+LATER = replace(UNFIT, status=Status.FAIL, message="it is updated after the control plane", missing="")
+CHECKS = [check(Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, UNFIT), check(Area.ADDONS, Gate.AFTER, LATER)]
+
+
+def test_two_checks_of_one_code_are_told_apart_in_the_document() -> None:
+    found = json.loads(FORMATS.render(view(CHECKS), "json", LOOK))["findings"]
+    assert {each["status"]: each["gate"] for each in found} == {"unknown": "before-control-plane", "fail": "after"}
+
+
+def test_two_checks_of_one_code_are_told_apart_in_sarif() -> None:
+    (ran,) = json.loads(FORMATS.render(view(CHECKS), "sarif", LOOK))["runs"]
+    told = {each["properties"]["status"]: each["properties"]["gate"] for each in ran["results"]}
+    assert told == {"unknown": "before-control-plane", "fail": "after"}
+
+
+@pytest.mark.parametrize("output", ["json", "sarif"])
+def test_what_is_suppressed_has_a_gate_by_its_code(output: str) -> None:
+    told = FORMATS.render(view(CHECKS[:1], Wish(suppressions=(accepted(UNFIT),))), output, LOOK)
+    assert '"gate": "before-control-plane"' in told
