@@ -24,9 +24,14 @@ def aws(facts: CheckFacts, *words: str) -> str:
     return shell("aws", *words, *(("--region", region) if region else ()))
 
 
+NO_NAME = "CLUSTER"
+"""What a command has in place of a name that nobody told: whoever pastes it writes the name."""
+
+
 def name_of(facts: CheckFacts) -> str:
-    """The cluster's, as EKS knows it."""
-    return facts.cluster.identity.cluster if isinstance(facts.eks, Unknown) else facts.eks.name
+    """The cluster's, as EKS knows it; `NO_NAME` where nobody told it."""
+    eks = "" if isinstance(facts.eks, Unknown) else facts.eks.name
+    return eks or facts.cluster.identity.cluster or NO_NAME
 
 
 def ago(now: datetime, then: datetime) -> str:

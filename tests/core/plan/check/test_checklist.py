@@ -24,7 +24,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from tests.builders import a_budget, a_node, a_pod
-from tests.core.plan.check.healthy import a_healthy_cluster, a_program, healthy, with_aws
+from tests.core.plan.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
 
 NEW = "v1.33.1-eks-1b3e656"
 AL2023 = "Amazon Linux 2023.7.20250609"
@@ -178,6 +178,24 @@ def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
     assert "uncordon" in step.why
 
 
+def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
+    """Its amiType may still be that, and then EKS has no AMI to give it."""
+    mixed = [a_node("a", version="v1.32.1-eks-1"), a_node("b", version=NEW, os_image=AL2023)]
+    assert "Amazon Linux 2" in the_step(with_nodes(*mixed), "Make a new group beside blue").why
+
+
+def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> None:
+    images = (("a-coredns", "coredns:v1.11.4-eksbuild.2", "ReplicaSet/coredns-1"),)
+    more = [a_program(name, f"{IMAGES}/eks/{image}", owner) for name, image, owner in images]
+    facts = with_aws(with_nodes(a_node("n", version=NEW), pods=[*more, *a_healthy_cluster().pods]), addons=())
+    found = [each.title.split()[1] for each in checklist(facts) if each.phase is Phase.AFTER_CONTROL_PLANE]
+    assert [each for each in found if each in ("kube-proxy", "vpc-cni", "coredns")] == [
+        "kube-proxy",
+        "vpc-cni",
+        "coredns",
+    ]
+
+
 def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() -> None:
     stuck = Finding(
         codes.BUDGET_NEVER, Severity.HIGH, Status.FAIL, Subject("PodDisruptionBudget", "web", "default"), "never"
@@ -285,6 +303,13 @@ def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
 def test_without_aws_the_cluster_is_named_as_the_kubeconfig_has_it() -> None:
     facts = replace(healthy(), eks=Unknown("nobody asked"))
     assert "--name" in the_step(facts, "Upgrade the control plane").commands[0]
+
+
+def test_a_name_that_nobody_told_is_left_to_whoever_pastes_the_command() -> None:
+    cluster = a_healthy_cluster()
+    nameless = replace(cluster, identity=replace(cluster.identity, cluster=""))
+    facts = replace(healthy(), cluster=nameless, eks=Unknown("nobody asked"))
+    assert "--name CLUSTER " in the_step(facts, "Upgrade the control plane").commands[0]
 
 
 def test_commands_lead_to_the_cluster_that_was_read() -> None:

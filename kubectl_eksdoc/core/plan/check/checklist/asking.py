@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.plan.check.checking import cluster_of
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import name_of
 
 
 def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") -> str:
@@ -13,7 +13,7 @@ def eks(facts: CheckFacts, verb: str, *more: str, name: str = "--cluster-name") 
     cluster-active``), `name` the flag by which it is told the cluster."""
     region = facts.cluster.identity.region if isinstance(facts.eks, Unknown) else facts.eks.region
     where = ("--region", region) if region else ()
-    return shell("aws", "eks", *verb.split(), name, cluster_of(facts).name, *where, *more)
+    return shell("aws", "eks", *verb.split(), name, name_of(facts), *where, *more)
 
 
 def check(*more: str) -> str:

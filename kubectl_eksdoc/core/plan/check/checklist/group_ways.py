@@ -81,7 +81,12 @@ def _as_told(facts: CheckFacts, group: Group, version: Version) -> Change | None
 
 
 def _by_family(group: Group, version: Version) -> Change:
+    """Of several families the one that has no AMI of `version` decides: the group's amiType may still be that."""
     families = {family_of_os(node.os_image) for node in group.nodes}
+    changes = [way_to(_AMI_TYPES[family], version) for family in families if family in _AMI_TYPES]
+    for change in changes:
+        if change.way is Way.NEW_GROUP:
+            return change
     kinds = sorted(_AMI_TYPES[family] for family in families if family in _AMI_TYPES)
     if len(kinds) == 1 and len(families) == 1:
         return way_to(kinds[0], version)

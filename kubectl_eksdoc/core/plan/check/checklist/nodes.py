@@ -9,7 +9,6 @@ from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.checking import cluster_of
 from kubectl_eksdoc.core.plan.check.checklist import karpenter
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import MINUTES, way_of
@@ -17,6 +16,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
 from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import name_of
 from kubectl_eksdoc.core.rules.upgrades.amis import Way
 from kubectl_eksdoc.core.rules.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.core.rules.upgrades.software import CLUSTER_AUTOSCALER
@@ -198,7 +198,7 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
         (
             "eksctl create nodegroup --config-file cluster.yaml",
             *_emptied(group),
-            shell("eksctl", "delete", "nodegroup", "--cluster", cluster_of(facts).name, "--name", group.name),
+            shell("eksctl", "delete", "nodegroup", "--cluster", name_of(facts), "--name", group.name),
         ),
         f"no node is older than {in_words(version)}",
         _nodes(group),
