@@ -9,40 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
 from kubectl_eksdoc.core.model.check_codes import nodes, parts
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.check.registry import chosen
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.render.check.document import document
 from kubectl_eksdoc.render.check.table import table, wide
-from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
 from tests.core.plan.check.healthy import a_healthy_cluster, healthy
-from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, accepted, check, view
-
-STUCK = Finding(
-    codes.SEVERAL_BUDGETS,
-    Severity.HIGH,
-    Status.FAIL,
-    Subject("Deployment", "web", "shop"),
-    "its pods are under 2 budgets",
-    ("web, team",),
-    (Remedy("Scale it.", "kubectl describe pods -n shop"),),
-)
-
-
-def stuck(*found: Finding) -> CheckView:
-    only = codes_of(Symptom.DRAIN_STUCK)
-    facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, accepted, check, stuck, view
 
 
 @pytest.mark.parametrize("look", [LOOK, NARROW])
