@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Reques
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.codes import Code
@@ -133,7 +133,20 @@ def _codes() -> tuple[Code, ...]:
 
 
 def _only(text: str) -> tuple[str, ...]:
-    return values.codes((code.name for code in _codes()), "check")(text)
+    """No code at all would be every check: what a script left empty must not pass for a choice."""
+    found = values.codes((code.name for code in _codes()), "check")(text)
+    if not found:
+        raise argparse.ArgumentTypeError("no finding code is named; leave the flag out for all")
+    return found
+
+
+def _no_check(request: Request) -> UsageError:
+    """Nothing judged is nothing known: it must not end as if all were well."""
+    from kubectl_eksdoc.core.plan.check.registry import chosen
+
+    gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
+    where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
+    return UsageError(f"nothing would be judged: --gate {request.gate} waits for none of --only", where)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -159,12 +172,16 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     symptom = Symptom(request.symptom) if request.symptom else None
     only = codes_of(symptom) if symptom is not None else request.only
     checks = chosen(only, gate)
+    if not checks:
+        raise _no_check(request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     try:
         world = reading.opened(request, around, checks)
         if request.refresh:
             _refresh(world, around)
         since = since_values.moment(request.since, world.cluster.observed_at)
+        if since is not None and since > world.cluster.observed_at:
+            raise _ahead(request, world)
         wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, since)
         plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
     except Forbidden as error:
@@ -176,6 +193,14 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else saying.code(counting, request.accepted)
     return Answer(FORMATS.render(view, options.output, shown), code)
+
+
+def _ahead(request: Request, world: CheckWorld) -> UsageError:
+    given = request.since.text if request.since is not None else ""
+    seen = world.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return UsageError(
+        f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
+    )
 
 
 def _refresh(world: CheckWorld, around: Surroundings) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.rights.checks import OF_NEED
+from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
@@ -50,6 +51,11 @@ def test_files_are_judged_beside_it(tmp_path: Path) -> None:
         ("high", f"{tmp_path}/x.yaml:5 ValidatingAdmissionPolicy x"),
         ("low", f"{tmp_path}/x.yaml:1 PodDisruptionBudget web"),
     ]
+
+
+def test_files_that_nobody_named_are_not_well(tmp_path: Path) -> None:
+    ran = run_cli("check", "--demo", "--only", IN_MANIFEST.name)
+    assert ran.code == 2 and "Name them with -f." in ran.err
 
 
 def test_files_are_not_read_where_nobody_judges_them() -> None:
