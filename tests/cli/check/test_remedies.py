@@ -35,3 +35,11 @@ def test_what_nobody_told_is_no_name_of_a_cluster_in_a_command() -> None:
     commands = [command for each in steps for command in each["commands"] if command.startswith("aws eks")]
     assert commands
     assert all("name CLUSTER " in command for command in commands)
+
+
+def test_what_asks_from_pods_is_told_as_it_is_done_live() -> None:
+    found = json.loads(run_cli("check", "--snapshot", str(RICH), "-o", "json").out)["findings"]
+    commands = [remedy.get("command", "") for each in found for remedy in each["remedy"]]
+    active = [each for each in commands if "--active" in each]
+    assert active
+    assert not [each for each in active if "--snapshot" in each]

@@ -92,6 +92,7 @@ def test_the_way_back_is_named_with_its_seven_days() -> None:
     step = the_step(healthy("1.34"), "Let it run")
     assert "for 7 days" in step.why
     assert "--kubernetes-version 1.33" in step.why
+    assert step.verify == "kubectl get --raw '/readyz?verbose'"  # zsh would look for files
 
 
 def test_an_addon_that_fits_both_sides_only_in_another_version_goes_before_the_control_plane() -> None:
@@ -236,6 +237,16 @@ def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end()
     assert held.number < update.number < let_go.number
     assert '"nodes": "0"' in held.commands[1]
     assert held.commands[0].startswith("kubectl get nodepool general -o yaml >")
+
+
+@pytest.mark.parametrize(("ami", "said"), [("alias=al2023@v20250610", True), ("alias=al2023@latest", False)])
+def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(ami: str, said: bool) -> None:
+    pools = {
+        "node_pools": [NodePool("general", node_class="default")],
+        "node_classes": [NodeClass("default", amis=(ami,))],
+    }
+    step = the_step(with_nodes(karpenters(), **pools), "Hold Karpenter back")
+    assert ("no new node comes once the control plane has it" in step.why) is said
 
 
 def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
