@@ -34,13 +34,17 @@ def _way(plan: CheckPlan) -> str:
 
 
 def _verdict(plan: CheckPlan) -> str:
-    said = []
+    said, held = [], False
     for gate in Gate:
         fails, unknown = len(plan.of(gate, Status.FAIL)), len(plan.of(gate, Status.UNKNOWN))
         if fails or unknown:
             parts = [counted(fails, "finding")] if fails else []
             parts += [f"{unknown} unknown"] if unknown else []
             said.append(f"{joined(parts)} before {IN_WORDS[gate]}")
+            held = held or gate is not Gate.AFTER
+    if said and not held and plan.wish.whole and plan.facts.way.steps:
+        # Before the upgrade nodes are always behind its target: the way itself mends that.
+        return f"Nothing stands against the next step; still to come: {'; '.join(said)}."
     if said:
         return f"Not yet: {'; '.join(said)}."
     beside = len(plan.of(None, Status.FAIL))

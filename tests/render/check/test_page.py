@@ -159,3 +159,12 @@ def test_all_well_is_said_plainly() -> None:
     assert "Nothing to do: all that was looked at is as it should be." in table(
         view([check(Area.SUPPORT, None, note)]), LOOK
     )
+
+
+def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> None:
+    behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=nodes.NODES_BEHIND, severity=Severity.LOW))]
+    short = table(view(behind), LOOK)
+    assert "Nothing stands against the next step; still to come: 1 finding before the end of the upgrade." in short
+    assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
+    there = table(view(behind, facts=healthy("1.33")), LOOK)
+    assert "Not yet: 1 finding before the end" in there, "the control plane has it, and they have not followed"
