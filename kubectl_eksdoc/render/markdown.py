@@ -54,7 +54,13 @@ def block(lines: Sequence[str], language: str = "sh") -> list[str]:
 
 def folded(summary: str, lines: Sequence[str]) -> list[str]:
     """Details that open with a click; `summary` is plain text."""
-    return ["<details>", f"<summary>{escape(summary)}</summary>", "", *lines, "", "</details>"] if lines else []
+    return ["<details>", f"<summary>{_in_html(summary)}</summary>", "", *lines, "", "</details>"] if lines else []
+
+
+def _in_html(text: str) -> str:
+    """In a block of HTML no Markdown is read up to the next blank line: a backslash would show."""
+    safe = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _ADDRESS.sub(lambda m: m[0] + _WORD_JOIN, _REFERENCE.sub(rf"\1{_WORD_JOIN}", safe))
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], names: Collection[str] = ()) -> list[str]:

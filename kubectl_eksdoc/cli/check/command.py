@@ -134,7 +134,11 @@ def _codes() -> tuple[Code, ...]:
 
 
 def _only(text: str) -> tuple[str, ...]:
-    return values.codes((code.name for code in _codes()), "check")(text)
+    """No code at all would be every check: what a script left empty must not pass for a choice."""
+    found = values.codes((code.name for code in _codes()), "check")(text)
+    if not found:
+        raise argparse.ArgumentTypeError("no finding code is named; leave the flag out for all")
+    return found
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -167,6 +171,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         if request.refresh:
             _refresh(world, around)
         since = since_values.moment(request.since, world.cluster.observed_at)
+        if since is not None and since > world.cluster.observed_at:
+            raise _ahead(request, world)
         wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, since)
         plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
     except Forbidden as error:
@@ -187,15 +193,25 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         UsageError: none of the findings that were asked for stands before that step, or manifests are not judged.
     """
     from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+    from kubectl_eksdoc.core.plan.check.registry import chosen
 
     if not checks:
-        raise UsageError(
-            f"none of {', '.join(request.only)} has to be mended before --gate {request.gate}", "Leave one of them out."
-        )
+        what = ", ".join(request.only) or f"what --symptom {request.symptom} is told by"
+        gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
+        where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
+        raise UsageError(f"none of {what} has to be mended before --gate {request.gate}", where)
     if request.files and not any(IN_MANIFEST in check.codes for check in checks):
         raise UsageError(
             f"nothing that was chosen judges the manifests of -f: that is {IN_MANIFEST.name}", "Choose it, too."
         )
+
+
+def _ahead(request: Request, world: CheckWorld) -> UsageError:
+    given = request.since.text if request.since is not None else ""
+    seen = world.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return UsageError(
+        f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
+    )
 
 
 def _refresh(world: CheckWorld, around: Surroundings) -> None:

@@ -20,6 +20,8 @@ SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"
 SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
 _STDIN = "-"
+_OF_FILES = "api-in-manifest"
+"""The one finding that is about files alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Request:
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if _STDIN in files and source.snapshot == _STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
+        if args.only == (_OF_FILES,) and not files:
+            raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
         if args.refresh_insights and not source.live:
             raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
         return Request(

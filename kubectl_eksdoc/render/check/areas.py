@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.look import Tone
@@ -35,7 +35,7 @@ def areas(plan: CheckPlan) -> Drawn:
             fails = [each for each in found if each.status is Status.FAIL]
             unsure = [each for each in found if each.status is Status.UNKNOWN]
             status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
-            worst = next(iter((*fails, *unsure)), None)
+            worst = next(iter((*in_order(fails), *in_order(unsure))), None)
             said = "" if worst is None else f"{worst.subject}: {worst.message}"
             rows.append([_SIGNS[status], area.value, str(len(judged)), _n(fails), _n(unsure), said])
     return columns, rows

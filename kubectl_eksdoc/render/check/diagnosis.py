@@ -14,7 +14,8 @@ from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
 _MOST = 4
 """Suspects after the first that a page shows."""
 _UNKNOWN = 3
-_COMMAND = MARGIN
+COMMAND = MARGIN
+"""What a line of `five` begins with that is to be pasted."""
 
 
 def diagnosis(found: Diagnosis | None, look: Look, full: bool) -> list[str]:
@@ -53,13 +54,13 @@ def five(suspect: Suspect) -> Iterator[str]:
     else:
         yield f"Do: {suspect.do.text}"
         if suspect.do.command:
-            yield f"{_COMMAND}{suspect.do.command}"
+            yield f"{COMMAND}{suspect.do.command}"
     yield suspect.undo if suspect.undo.startswith(UNDO) else f"{UNDO}{suspect.undo}"
 
 
 def _lines(text: str, look: Look, margin: str = "") -> list[str]:
     """What is to be pasted stays on one line."""
-    if text.startswith((_COMMAND, UNDO)):
+    if text.startswith((COMMAND, UNDO)):
         return [f"{margin}{shown(text, look)}"]
     return wrap(shown(text, look), look.columns, margin, margin + MARGIN)
 

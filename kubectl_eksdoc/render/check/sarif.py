@@ -1,11 +1,16 @@
 """``-o sarif``: SARIF 2.1.0: a rule for each finding code that was looked for, a result for each finding.
 
 What is not known is of kind "open" and, as SARIF has it for all kinds but "fail", of level "none".
-Source: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.27 result, 3.33 logicalLocation, 3.35 suppression).
+Each result has a physical location: GitHub's code scanning refuses a file in which one has none, and tells alerts of
+one day from those of another by primaryLocationLineHash alone. Of what is in a cluster and in no file, the path is made
+of its namespace, kind and name.
+Source: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.27 result, 3.33 logicalLocation, 3.35 suppression);
+GitHub documentation, SARIF support for code scanning.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from urllib.parse import quote
 
 from kubectl_eksdoc.core.model.codes import Code
@@ -91,7 +96,7 @@ def _result(
         "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
         "message": {"text": _message(found)},
         "locations": [_location(found)],
-        "partialFingerprints": {"finding/v1": _identity(found)},
+        "partialFingerprints": {"finding/v1": _identity(found), "primaryLocationLineHash": _hash(found)},
         "properties": _properties(plan, found, gate),
     }
     if suppressed is not None:
@@ -106,26 +111,27 @@ def _justified(of: Suppressed) -> str:
 
 
 def _location(found: Finding) -> Fields:
-    """Where it is in the cluster; of a manifest also the file, and the first line that is named."""
+    """Where it is in the cluster; of a manifest the file, and the first line that is named."""
     name = known(found.subject.name) or "unknown"
-    place: Fields = {"physicalLocation": _physical(found)} if found.subject.kind == FILE else {}
     return {
-        **place,
+        "physicalLocation": _physical(found),
         "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],
         "message": {"text": f"{found.subject.kind} {found.subject}"},
     }
 
 
 def _physical(found: Finding) -> Fields:
-    """By the subject, and by evidence that begins with ``deploy/web.yaml:12``."""
+    """Of a manifest by the subject, and by evidence that begins with ``deploy/web.yaml:12``."""
+    if found.subject.kind != FILE:
+        return {"artifactLocation": {"uri": quote(_qualified(found), errors="replace")}, "region": {"startLine": 1}}
     path = found.subject.name
-    uri = quote(path, errors="replace")
+    uri = quote(path, errors="replace") or "unknown"
     fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
     for each in found.evidence:
         line, _, _ = each.removeprefix(f"{path}:").partition(" ")
         if each.startswith(f"{path}:") and line.isdecimal() and line.isascii() and 0 < int(line) <= _MOST_LINES:
             return {**fields, "region": {"startLine": int(line)}}
-    return fields
+    return {**fields, "region": {"startLine": 1}}
 
 
 def _qualified(found: Finding) -> str:
@@ -136,6 +142,11 @@ def _qualified(found: Finding) -> str:
 def _identity(found: Finding) -> str:
     """The same finding of another day has the same: figures in its message are none of it."""
     return f"{found.code.name}:{_qualified(found)}"
+
+
+def _hash(found: Finding) -> str:
+    """As GitHub writes it: a hash, and the how manieth of its line it is."""
+    return f"{sha256(_identity(found).encode(errors='replace')).hexdigest()[:16]}:1"
 
 
 def _message(found: Finding) -> str:

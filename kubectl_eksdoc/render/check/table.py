@@ -17,7 +17,7 @@ from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import Title, drawn
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
 
@@ -76,8 +76,8 @@ def _noted(plan: CheckPlan, look: Look, full: bool) -> list[str]:
     if full:
         return findings(others, " that block nothing", look, full, named=True)
     worth = [each for each in others if each.severity is not Severity.INFO]
-    count = len(others)
-    if not count:
+    if not others:
         return []
     some = f", {len(worth)} of them worth knowing" if worth else ""
-    return wrap(shown(f"{count} findings that block nothing{some}: -o wide", look), look.columns)
+    verb = "blocks" if len(others) == 1 else "block"
+    return wrap(shown(f"{counted(len(others), 'finding')} that {verb} nothing{some}: -o wide", look), look.columns)

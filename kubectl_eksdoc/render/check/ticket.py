@@ -9,10 +9,12 @@ from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.core.plan.check.symptoms import Suspect
+from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render import markdown, tickets
 from kubectl_eksdoc.render.check import steps, words
 from kubectl_eksdoc.render.check.areas import areas
-from kubectl_eksdoc.render.check.diagnosis import five
+from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
@@ -21,6 +23,9 @@ from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import rfc3339
 
 _SIGNS = {Status.FAIL: "✗", Status.UNKNOWN: "?", Status.PASS: "!"}
+
+
+_TOOLS = ("kubectl ", "aws ")
 
 
 def ticket(view: CheckView, look: Look) -> str:
@@ -103,13 +108,25 @@ def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
     if not found.suspects:
         lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
     else:
-        lines = [
-            f"{number}. {'<br>'.join(map(escape, five(each)))}" for number, each in enumerate(found.suspects[:most], 1)
-        ]
+        lines = [f"{number}. {_suspect(number, each)}" for number, each in enumerate(found.suspects[:most], 1)]
         lines += ["", *_more(len(found.suspects) - most, "possible causes")]
     for each in found.elsewhere:
         lines.append(f"- {escape(each.text)}{f' {code(each.command)}' if each.command else ''}")
     return lines
+
+
+def _suspect(number: int, of: Suspect) -> str:
+    """Only the first is the likeliest; what is to be pasted is code."""
+    first, *rest = five(of)
+    head = first if number == 1 else f"{of.what} ({of.code})"
+    return "<br>".join((escape(head), *map(_pasted, rest)))
+
+
+def _pasted(line: str) -> str:
+    if line.startswith(COMMAND):
+        return code(line.strip())
+    undo = line.removeprefix(UNDO)
+    return f"{UNDO}{code(undo)}" if undo != line and undo.startswith(_TOOLS) else escape(line)
 
 
 def _changes(plan: CheckPlan, most: int) -> list[str]:

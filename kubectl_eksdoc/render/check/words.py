@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis
@@ -43,16 +43,32 @@ def _way(plan: CheckPlan) -> str:
 
 
 def _verdict(plan: CheckPlan) -> str:
-    said = []
+    said, held = [], False
     for gate in Gate:
         fails, unknown = len(plan.of(gate, Status.FAIL)), len(plan.of(gate, Status.UNKNOWN))
         if fails or unknown:
             parts = [counted(fails, "finding")] if fails else []
             parts += [f"{unknown} unknown"] if unknown else []
             said.append(f"{joined(parts)} {before(plan, gate)}")
+            held = held or gate is not Gate.AFTER
+    if said and not held and plan.wish.whole and plan.facts.way.steps:
+        # Before the upgrade nodes are always behind its target: the way itself mends that.
+        return f"Nothing stands against the next step; still to come: {'; '.join(said)}."
     if said:
         return f"Not yet: {'; '.join(said)}."
     beside = len(plan.of(None, Status.FAIL))
     if beside:
         return f"Nothing blocks a step; {counted(beside, 'finding')} besides."
+    slight = sum(_too_slight(plan, each) for each in plan.findings)
+    if slight:
+        verb = "is" if slight == 1 else "are"
+        return (
+            f"Nothing counts at --fail-on {plan.wish.fail_on.value}: {counted(slight, 'finding')} {verb} less severe."
+        )
     return "Nothing to do: all that was looked at is as it should be."
+
+
+def _too_slight(plan: CheckPlan, found: Finding) -> bool:
+    """What does not count for its severity alone; advice to read (unknown, info) is nothing to mend."""
+    told = found.status is Status.FAIL or (found.status is Status.UNKNOWN and found.severity is not Severity.INFO)
+    return told and not plan.counts(found)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.rights.checks import OF_NEED
+from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
@@ -62,6 +63,11 @@ def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
     ran = run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "before-nodes")
     assert ran.code == 2 and "none of kubelet-skew, nodes-behind has to be mended before --gate before-nodes" in ran.err
     assert run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "after").code == 1
+
+
+def test_files_that_nobody_named_are_not_well(tmp_path: Path) -> None:
+    ran = run_cli("check", "--demo", "--only", IN_MANIFEST.name)
+    assert ran.code == 2 and "Name them with -f." in ran.err
 
 
 def test_files_that_are_not_there_are_told() -> None:

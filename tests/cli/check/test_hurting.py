@@ -90,6 +90,19 @@ def test_a_symptom_chooses_by_itself(other: tuple[str, ...]) -> None:
     assert other[0] in ran.err
 
 
+def test_a_choice_that_leaves_nothing_to_judge_is_refused() -> None:
+    ran = check("--gate", "after", "--only", "ami-al2")
+    assert ran.code == 2
+    assert "has to be mended before" in ran.err and "--gate before-nodes" in ran.err
+    assert check("--only", "").code == 2
+
+
+def test_changes_of_the_time_to_come_are_refused() -> None:
+    ran = check("--changed-since", "2027-01-01T00:00:00Z")
+    assert ran.code == 2
+    assert "after the cluster was observed, at 2026-11-20T08:51:00Z" in ran.err
+
+
 def test_what_has_changed_is_listed_the_newest_first() -> None:
     found = document("--changed-since", "40d")
     moments = [each["at"] for each in found["changes"]]

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
+from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.check_codes import nodes, parts, programs, support
+from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.suppressions import Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
+from kubectl_eksdoc.core.plan.check.registry import chosen
+from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
 from tests.core.plan.check.healthy import healthy
@@ -37,12 +41,21 @@ UNFIT = Finding(
     "whether it fits is not known",
     missing="eks:DescribeAddonVersions",
 )
+STUCK = Finding(
+    codes.SEVERAL_BUDGETS,
+    Severity.HIGH,
+    Status.FAIL,
+    Subject("Deployment", "web", "shop"),
+    "its pods are under 2 budgets",
+    ("web, team",),
+    (Remedy("Scale it.", "kubectl describe pods -n shop"),),
+)
 SLIGHT = Finding(support.SUPPORT_ENDS, Severity.INFO, Status.PASS, Subject("Cluster", "prod"), "it has time")
 GONE = Finding(parts.DRAIN, Severity.HIGH, Status.UNKNOWN, Subject("Command", "drain plan"), "it could not be had")
 
 
-def check(area: Area, gate: Gate | None, *found: Finding, codes: Sequence[object] = ()) -> Check:
-    return Check(tuple(codes) or tuple({each.code: 0 for each in found}), area, gate, lambda _: found)  # type: ignore[arg-type]
+def check(area: Area, gate: Gate | None, *found: Finding, of: Sequence[object] = ()) -> Check:
+    return Check(tuple(of) or tuple({each.code: 0 for each in found}), area, gate, lambda _: found)  # type: ignore[arg-type]
 
 
 def usual(*found: Finding) -> list[Check]:
@@ -60,3 +73,9 @@ def accepted(of: Finding, reason: str = "agreed") -> Suppression:
 def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | None = None) -> CheckView:
     plan = plan_check(facts or healthy(), checks or usual(), wish)
     return replace(CheckView(plan, {}), tool_version="0.0.0")
+
+
+def stuck(*found: Finding) -> CheckView:
+    only = codes_of(Symptom.DRAIN_STUCK)
+    facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
+    return view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)

@@ -74,7 +74,7 @@ def test_the_unknown_is_skipped_and_never_a_pass() -> None:
 
 
 def test_of_a_command_that_could_not_be_had_no_code_passes() -> None:
-    checks = [check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, codes=(parts.DRAIN, codes.BUDGET_NEVER))]
+    checks = [check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(parts.DRAIN, codes.BUDGET_NEVER))]
     skipped = the_case(view(checks), "budget-never-allows").find("skipped")
     assert skipped is not None
     assert "it could not be had" in skipped.get("message", "")

@@ -9,39 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
-from kubectl_eksdoc.core.model.check_codes import parts
+from kubectl_eksdoc.core.model.check_codes import nodes, parts
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.check.registry import chosen
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.render.check.document import document
 from kubectl_eksdoc.render.check.table import table, wide
-from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
 from tests.core.plan.check.healthy import a_healthy_cluster, healthy
-from tests.render.check.checked import LOOK, NARROW, SKEW, accepted, view
-
-STUCK = Finding(
-    codes.SEVERAL_BUDGETS,
-    Severity.HIGH,
-    Status.FAIL,
-    Subject("Deployment", "web", "shop"),
-    "its pods are under 2 budgets",
-    ("web, team",),
-    (Remedy("Scale it.", "kubectl describe pods -n shop"),),
-)
-
-
-def stuck(*found: Finding) -> CheckView:
-    only = codes_of(Symptom.DRAIN_STUCK)
-    facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, accepted, check, stuck, view
 
 
 @pytest.mark.parametrize("look", [LOOK, NARROW])
@@ -151,3 +134,37 @@ def test_the_document_of_a_symptom_has_its_suspects() -> None:
     (suspect,) = found["suspects"]  # type: ignore[index,call-overload]
     assert suspect["code"] == "pod-several-budgets"
     assert suspect["undo"] == "It only looks: there is nothing to undo."
+
+
+def test_the_worst_of_an_area_is_its_most_severe_whichever_check_found_it() -> None:
+    slight = replace(SKEW, code=nodes.NODES_BEHIND, severity=Severity.LOW, message="all is behind")
+    checks = [check(Area.NODES, None, slight), check(Area.NODES, None, SKEW)]
+    (row,) = (line for line in table(view(checks), LOOK).splitlines() if line.startswith("  ✗  nodes"))
+    assert "2 nodes are too old" in row
+
+
+def test_one_finding_that_blocks_nothing_is_said_as_one() -> None:
+    assert "1 finding that blocks nothing: -o wide" in table(view(), LOOK)
+
+
+def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
+    slight = [check(Area.NODES, Gate.BEFORE_NODES, replace(SKEW, severity=Severity.LOW))]
+    short = table(view(slight, Wish(fail_on=Severity.HIGH)), LOOK)
+    assert "Nothing counts at --fail-on high: 1 finding is less severe." in short
+    assert "Nothing to do" not in short
+
+
+def test_all_well_is_said_plainly() -> None:
+    note = replace(SLIGHT, status=Status.UNKNOWN)
+    assert "Nothing to do: all that was looked at is as it should be." in table(
+        view([check(Area.SUPPORT, None, note)]), LOOK
+    )
+
+
+def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> None:
+    behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=nodes.NODES_BEHIND, severity=Severity.LOW))]
+    short = table(view(behind), LOOK)
+    assert "Nothing stands against the next step; still to come: 1 finding before the end of the upgrade." in short
+    assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
+    there = table(view(behind, facts=healthy("1.33")), LOOK)
+    assert "Not yet: 1 finding before the end" in there, "the control plane has it, and they have not followed"

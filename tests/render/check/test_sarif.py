@@ -39,6 +39,9 @@ def the_run(of: CheckView) -> dict[str, Any]:
         assert result["message"]["text"]
         (location,) = result["locations"]
         assert location["logicalLocations"][0]["fullyQualifiedName"]
+        assert location["physicalLocation"]["artifactLocation"]["uri"]
+        assert location["physicalLocation"]["region"]["startLine"] >= 1
+        assert result["partialFingerprints"]["primaryLocationLineHash"].endswith(":1")
     return dict(run)
 
 
@@ -64,6 +67,7 @@ def test_a_result_says_where_what_shows_it_and_what_to_do() -> None:
     of = replace(SKEW, subject=Subject("Deployment", "web", "shop"))
     result = results(view(usual(of)))["kubelet-skew"]
     (logical,) = result["locations"][0]["logicalLocations"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "shop/Deployment/web"}
     assert logical == {"name": "web", "fullyQualifiedName": "shop/Deployment/web", "kind": "resource"}
     assert result["message"]["text"].splitlines() == [
         "Deployment shop/web: 2 nodes are too old",
@@ -84,7 +88,10 @@ def test_a_manifest_has_its_file_and_its_line() -> None:
     }
     absolute = replace(of, subject=Subject("File", "/srv/web.yaml"), evidence=("/srv/web.yaml:x",))
     (location,) = results(view(usual(absolute)))["kubelet-skew"]["locations"]
-    assert location["physicalLocation"] == {"artifactLocation": {"uri": "file:///srv/web.yaml"}}
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "file:///srv/web.yaml"},
+        "region": {"startLine": 1},
+    }
 
 
 def test_the_same_finding_of_another_day_has_the_same_fingerprint() -> None:

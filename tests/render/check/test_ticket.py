@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Subject
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom
 from kubectl_eksdoc.render.check.ticket import ticket
 from tests.builders import ago
-from tests.render.check.checked import LOOK, SKEW, accepted, usual, view
+from tests.render.check.checked import LOOK, SKEW, STUCK, accepted, stuck, usual, view
 
 
 def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
@@ -53,3 +53,16 @@ def test_hostile_names_make_no_link_no_image_and_no_markup(name: str, message: s
     kinds = {child.type for token in MarkdownIt().parse(text) for child in token.children or ()}
     assert not kinds & {"image", "link_open"}
     assert "<img" not in text
+
+
+def test_only_the_likeliest_is_most_likely_and_commands_are_code() -> None:
+    twice = [replace(STUCK, severity=each) for each in (Severity.HIGH, Severity.MEDIUM)]
+    text = ticket(stuck(*twice), LOOK)
+    assert text.count("Most likely: ") == 1
+    assert "<br>`kubectl describe pods -n shop`" in text
+
+
+def test_a_summary_shows_as_it_was_written() -> None:
+    """It stands in HTML, where a backslash is a backslash."""
+    of = replace(SKEW, message="$365 for <b>2</b> nodes & [a](b)")
+    assert "$365 for &lt;b&gt;2&lt;/b&gt; nodes &amp; [a](b)</summary>" in ticket(view(usual(of)), LOOK)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.core.model.suppressions import Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.changed import Changed, changed
@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.leading import led
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
 
@@ -124,4 +125,9 @@ def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[F
         for each in found
         if (not wish.only or each.code.name in wish.only) and (wish.symptom is None or concerns(wish.symptom, each))
     )
-    return tuple(reached(each, reach) for each in in_order(kept))
+    return tuple(_led(each, reach) for each in in_order(kept))
+
+
+def _led(found: Finding, reach: Reach) -> Finding:
+    remedy = tuple(replace(each, command=led(each.command, reach)) for each in found.remedy)
+    return replace(found, remedy=remedy)

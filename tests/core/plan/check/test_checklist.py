@@ -24,7 +24,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from tests.builders import a_budget, a_node, a_pod
-from tests.core.plan.check.healthy import a_healthy_cluster, a_program, healthy, with_aws
+from tests.core.plan.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
 
 NEW = "v1.33.1-eks-1b3e656"
 AL2023 = "Amazon Linux 2023.7.20250609"
@@ -92,6 +92,7 @@ def test_the_way_back_is_named_with_its_seven_days() -> None:
     step = the_step(healthy("1.34"), "Let it run")
     assert "for 7 days" in step.why
     assert "--kubernetes-version 1.33" in step.why
+    assert step.verify == "kubectl get --raw '/readyz?verbose'"  # zsh would look for files
 
 
 def test_an_addon_that_fits_both_sides_only_in_another_version_goes_before_the_control_plane() -> None:
@@ -179,6 +180,24 @@ def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
     assert "uncordon" in step.why
 
 
+def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
+    """Its amiType may still be that, and then EKS has no AMI to give it."""
+    mixed = [a_node("a", version="v1.32.1-eks-1"), a_node("b", version=NEW, os_image=AL2023)]
+    assert "Amazon Linux 2" in the_step(with_nodes(*mixed), "Make a new group beside blue").why
+
+
+def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> None:
+    images = (("a-coredns", "coredns:v1.11.4-eksbuild.2", "ReplicaSet/coredns-1"),)
+    more = [a_program(name, f"{IMAGES}/eks/{image}", owner) for name, image, owner in images]
+    facts = with_aws(with_nodes(a_node("n", version=NEW), pods=[*more, *a_healthy_cluster().pods]), addons=())
+    found = [each.title.split()[1] for each in checklist(facts) if each.phase is Phase.AFTER_CONTROL_PLANE]
+    assert [each for each in found if each in ("kube-proxy", "vpc-cni", "coredns")] == [
+        "kube-proxy",
+        "vpc-cni",
+        "coredns",
+    ]
+
+
 def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() -> None:
     stuck = Finding(
         codes.BUDGET_NEVER, Severity.HIGH, Status.FAIL, Subject("PodDisruptionBudget", "web", "default"), "never"
@@ -190,12 +209,6 @@ def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() 
     step = the_step(facts, "Make a new group beside blue")
     assert "15 minutes" in step.why
     assert "default/web" in step.why
-
-
-def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
-    mixed = (a_node("a", version=NEW, os_image="Amazon Linux 2"), a_node("b", version=NEW, os_image=AL2023))
-    step = the_step(with_nodes(*mixed), "Make a new group beside blue")
-    assert "the last AMI of Amazon Linux 2 is for 1.32" in step.why
 
 
 def test_a_group_of_which_the_ami_is_not_known_is_not_said_to_go_in_place() -> None:
@@ -230,6 +243,16 @@ def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end()
     assert held.number < update.number < let_go.number
     assert '"nodes": "0"' in held.commands[1]
     assert held.commands[0].startswith("kubectl get nodepool general -o yaml >")
+
+
+@pytest.mark.parametrize(("ami", "said"), [("alias=al2023@v20250610", True), ("alias=al2023@latest", False)])
+def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(ami: str, said: bool) -> None:
+    pools = {
+        "node_pools": [NodePool("general", node_class="default")],
+        "node_classes": [NodeClass("default", amis=(ami,))],
+    }
+    step = the_step(with_nodes(karpenters(), **pools), "Hold Karpenter back")
+    assert ("no new node comes once the control plane has it" in step.why) is said
 
 
 def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:

@@ -86,6 +86,12 @@ def test_a_fresh_upgrade_can_be_taken_back() -> None:
     assert "2 nodes newer than 1.32 already: blue-0, blue-1" in lost.evidence
 
 
+def test_a_cluster_that_was_just_upgraded_and_gave_nothing_up_does_not_fail() -> None:
+    old = nodes(2, version="v1.32.3-eks-1")
+    found = find(facts(told(cluster_updates=FRESH), nodes=old), codes.ROLLBACK_WINDOW)
+    assert [each.status for each in found] == [Status.PASS, Status.PASS]
+
+
 def test_who_is_in_the_way_back() -> None:
     fargate = a_node("fargate-1", group="", labels={COMPUTE_TYPE: "fargate"})
     old = nodes(1, version="v1.32.3-eks-1")

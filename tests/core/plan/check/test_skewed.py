@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import nodes as codes
-from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.core.model.pods import Calls
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
@@ -87,6 +87,7 @@ def test_fargate_pods_are_restarted_and_daemons_are_not_there() -> None:
     facts = of(healthy(), nodes=[fargate], pods=[a_pod("web-1", node="fargate-a"), a_pod("web-2", node="other")])
     (one,) = found(facts, codes.FARGATE_RESTART)
     assert str(one.subject) == "default/web-1"
+    assert "no budget holds it back" in one.remedy[0].text  # a rollout is no eviction
     assert statuses(facts, codes.NODES_BEHIND) == []
     silent = of(healthy(), nodes=[replace(fargate, kubelet=None)], pods=[a_pod("web-1", node="fargate-a")])
     assert statuses(silent, codes.FARGATE_RESTART) == ["unknown"]
@@ -106,6 +107,7 @@ def test_kube_proxy_against_both_sides(tag: str, said: list[str]) -> None:
     proxy = a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:{tag}", "DaemonSet/kube-proxy")
     findings = found(of(healthy(), pods=[proxy]), codes.KUBE_PROXY_SKEW)
     assert len(findings) == len(said)
+    assert all(each.remedy for each in findings if each.status is Status.FAIL)
     assert all(any(each.message.startswith(text) for each in findings) for text in said)
 
 

@@ -38,7 +38,9 @@ _MEDIUM, _HIGH = Severity.MEDIUM, Severity.HIGH
 def test_standard_support_ends_soon(days: int, severity: Severity) -> None:
     (one,) = found(told(days, 400), codes.SUPPORT_ENDS)
     assert one.severity is severity
-    assert f"in {days} day" in one.message and "extended support begins and is billed" in one.message
+    assert f"in {days} day" in one.message
+    assert "extended support begins and is billed, about $365 a month more" in one.message
+    assert "Upgrade to a version with standard support" in one.remedy[0].text
 
 
 def test_a_day_more_is_not_soon() -> None:

@@ -62,9 +62,13 @@ def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterato
         yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step, step)
 
 
+def turn(addon: str) -> int:
+    """Of an add-on's name after the control plane, EKS's own or not: those with a turn first."""
+    return _ORDER.index(addon) if addon in _ORDER else len(_ORDER)
+
+
 def _turn(move: _Move) -> tuple[int, str]:
-    name = move.addon.name
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER), name
+    return turn(move.addon.name), move.addon.name
 
 
 def _moves(facts: CheckFacts, step: Version) -> Iterator[_Move]:

@@ -41,8 +41,9 @@ def fargate(facts: CheckFacts) -> Iterator[Step]:
     yield Step(
         Phase.NODES,
         f"Restart the owners of {len(pods)} pod{'' if len(pods) == 1 else 's'} on Fargate",
-        "a Fargate node has the version that the control plane had when its pod started, and is not drained; budgets"
-        f" hold for the restart of its owner, too.{more}{by_hand}",
+        "a Fargate node has the version that the control plane had when its pod started, and is not drained; the"
+        " restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
+        f" back.{more}{by_hand}",
         tuple(restarts[:_MOST]),
         f"every Fargate node has {in_words(facts.way.target)}",
         shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),

@@ -23,8 +23,8 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group
 from kubectl_eksdoc.core.plan.check.checks.node_images import own_image
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, offered, way_to
-from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source
+from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
 MINUTES = 15
@@ -84,13 +84,12 @@ def _as_told(facts: CheckFacts, group: Group, version: Version) -> Change | None
 
 
 def _by_family(group: Group, version: Version) -> Change:
+    """Of several families the one that has no AMI of `version` decides: the group's amiType may still be that."""
     families = {family_of_os(node.os_image) for node in group.nodes}
-    kinds = sorted(_AMI_TYPES[family] for family in families if family in _AMI_TYPES)
-    if len(kinds) == 1 and len(families) == 1:
-        return way_to(kinds[0], version)
-    if (old := offered(Family.AL2, version)).fit is Fit.TOO_OLD and Family.AL2 in families:
-        why = f"some of its nodes have Amazon Linux 2: {old.why}; {Way.NEW_GROUP.value}"
-        return Change(Way.NEW_GROUP, why, old.source or _UPDATE)
+    changes = [way_to(_AMI_TYPES[family], version) for family in families if family in _AMI_TYPES]
+    for change in changes:
+        if change.way is Way.NEW_GROUP or len(families) == 1:
+            return change
     if families <= {Family.UBUNTU, Family.UNKNOWN}:
         return Change(Way.TEMPLATE, "its nodes have an AMI that EKS does not make", _UPDATE)
     return Change(Way.UNKNOWN, "its nodes have AMIs of several families", _UPDATE)

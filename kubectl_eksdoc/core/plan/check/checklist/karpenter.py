@@ -37,7 +37,8 @@ def held(facts: CheckFacts) -> Iterator[Step]:
             f"Hold Karpenter back from NodePool {group.name}",
             "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
             " of them at a time, before what stands against their replacement is mended. A budget of 0 (from Karpenter"
-            " 0.34 on) holds that, and consolidation, too; new nodes still come. The file has the budgets of before",
+            " 0.34 on) holds that, and consolidation, too; new nodes still come. The file has the budgets of before"
+            f"{_one_release(facts, group.name)}",
             (
                 saved("nodepool", group.name, ""),
                 patch("nodepool", group.name, "", _NO_DRIFT),
@@ -86,6 +87,19 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         gate=Gate.BEFORE_NODES,
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
         source=_DRIFT,
+    )
+
+
+def _one_release(facts: CheckFacts, pool: str) -> str:
+    """Of an alias that names a release: one from before a minor version has no AMI for it."""
+    named, to = _class_of(facts, pool), in_words(facts.way.target)
+    terms = () if named is None else named.amis
+    pinned = [each for each in terms if each.startswith("alias=") and "@" in each and not each.endswith("@latest")]
+    if not pinned:
+        return ""
+    return (
+        f". Its AMIs are of one release ({', '.join(pinned[:3])}): where there is none of that release for {to}, no new"
+        " node comes once the control plane has it; name a release that has one, at the latest then"
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.checklist.addons import turn
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
 from kubectl_eksdoc.core.plan.check.checks.running import Running
@@ -31,7 +32,9 @@ def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Vers
 
 
 def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterator[Step]:
-    for move in _moves(facts, there, step, Place.AFTER_CONTROL_PLANE):
+    """In the order in which add-ons of EKS go: kube-proxy, vpc-cni and CoreDNS come first."""
+    moves = _moves(facts, there, step, Place.AFTER_CONTROL_PLANE)
+    for move in sorted(moves, key=lambda each: turn(each.of.software.addon)):
         if move.placed.to is not None or step == facts.way.target:
             yield _step(move, Phase.AFTER_CONTROL_PLANE, step)
 

@@ -117,7 +117,12 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
             Subject("Pod", pod.name, pod.namespace),
             f"its Fargate node has {node.kubelet_text or 'an unknown version'} until the pod is restarted",
             (f"node {node.name}",),
-            (Remedy("Restart its owner after the control plane's step; budgets hold for that, too."),),
+            (
+                Remedy(
+                    "Restart its owner after the control plane's step; a rollout keeps to its own maxUnavailable, and"
+                    " no budget holds it back."
+                ),
+            ),
             "" if known else "the version of its kubelet",
         )
 
@@ -167,6 +172,7 @@ def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | No
             subject,
             f"on {counted([*apart])} it is too far from the kubelet beside it: {why}",
             (f"node {node}",),
+            (Remedy("Bring both to one version: whichever is older follows, kube-proxy by its add-on or DaemonSet."),),
         )
 
 

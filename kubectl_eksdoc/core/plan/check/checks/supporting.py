@@ -16,12 +16,17 @@ from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import aws
 from kubectl_eksdoc.core.rules.upgrades import gotchas, removed_apis
-from kubectl_eksdoc.core.rules.upgrades.calendar import End, Ending, Phase, Support, next_ending, support
+from kubectl_eksdoc.core.rules.upgrades.calendar import EXTRA_A_MONTH, End, Ending, Phase, Support, next_ending, support
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 SOON_DAYS = 90
 """An upgrade of a fleet takes weeks; EKS itself sends its notices about so long before."""
 CLOSE_DAYS = 30
+
+
+_ONWARD = (
+    Remedy("Upgrade to a version with standard support; each step has its own line in the way.", when=When.TOMORROW),
+)
 
 
 def _support(facts: CheckFacts) -> Support | Unknown:
@@ -40,10 +45,15 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
     told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {_days(days)}"
     if isinstance(ending, Unknown):
-        yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why))
+        yield Finding(
+            codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why), _ONWARD
+        )
         return
-    message = f"{told}; then {ending.what.value}"
-    yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending))
+    billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is End.EXTENDED_BILLING else ""
+    message = f"{told}; then {ending.what.value}{billed}"
+    yield Finding(
+        codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending), _ONWARD
+    )
 
 
 def _extended(facts: CheckFacts) -> Iterator[Finding]:
@@ -60,11 +70,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
         cluster_of(facts),
         f"{_now(facts)} is in extended support, {cost}{left}",
         (*_whence(found), "billed by versionStatus, whatever the cluster's upgrade policy says"),
-        (
-            Remedy(
-                "Upgrade to a version with standard support; each step has its own line in the way.", "", When.TOMORROW
-            ),
-        ),
+        _ONWARD,
     )
 
 
