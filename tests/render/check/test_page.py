@@ -69,6 +69,9 @@ def test_what_is_not_known_of_a_symptom_is_said() -> None:
     of = view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
     assert "NOT KNOWN: 1 ANSWER" in table(of, LOOK)
     assert "missing: list pods" in table(of, LOOK)
+    named = replace(facts, summed={Need.PLAN_DRAIN: Unknown("nobody may list pods", "list pods")})
+    wish = Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK)
+    assert "missing: " not in table(view(list(chosen([parts.DRAIN.name])), wish, named), LOOK), "it is said already"
 
 
 def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
