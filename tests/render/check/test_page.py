@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
 from kubectl_eksdoc.core.model.check_codes import nodes, parts
@@ -171,3 +172,9 @@ def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> Non
     assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
     there = table(view(behind, facts=healthy("1.33")), LOOK)
     assert "Not yet: 1 finding before the end" in there, "the control plane has it, and they have not followed"
+
+
+def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:
+    latent = table(stuck(replace(STUCK, code=codes.POD_PROTECTED)), LOOK)
+    assert "Nothing shows that any of this hurts now" in " ".join(latent.split())
+    assert "Nothing shows" not in " ".join(table(stuck(STUCK), LOOK).split())
