@@ -47,7 +47,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """`do` is None where nothing is proposed; `undo` is the way back of it. `now`: it is seen to hurt, as of `Cause`."""
+    """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `Cause`."""
 
     what: str
     code: str
