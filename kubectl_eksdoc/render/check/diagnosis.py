@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Finding, Remedy
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render.look import Look, Tone
@@ -83,19 +83,16 @@ def _next(found: Diagnosis, look: Look, full: bool) -> list[str]:
 
 def _unknown(found: Diagnosis, look: Look, full: bool) -> list[str]:
     kept = found.unknown if full else found.unknown[:_UNKNOWN]
-    lines = [
-        line
-        for each in kept
-        for line in wrap(
-            shown(f"? {each.message}{f' (missing: {each.missing})' if each.missing else ''}", look),
-            look.columns,
-            MARGIN,
-            MARGIN * 2,
-        )
-    ]
+    lines = [line for each in kept for line in wrap(shown(_not_known(each), look), look.columns, MARGIN, MARGIN * 2)]
     if len(kept) < len(found.unknown):
         lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(found.unknown) - len(kept)} more (-o wide)", look))
     return _titled(f"Not known: {counted(len(found.unknown), 'answer')}", lines, look)
+
+
+def _not_known(found: Finding) -> str:
+    """With what is missing, unless the message names it already."""
+    missing = f" (missing: {found.missing})" if found.missing and found.missing not in found.message else ""
+    return f"? {found.message}{missing}"
 
 
 def _elsewhere(where: tuple[Remedy, ...], look: Look, short: bool) -> list[str]:

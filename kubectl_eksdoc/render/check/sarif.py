@@ -10,6 +10,7 @@ GitHub documentation, SARIF support for code scanning.
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -53,8 +54,12 @@ def _run(view: CheckView) -> Fields:
     codes |= {each.code.name: each.code for each in plan.findings}
     order = {name: index for index, name in enumerate(sorted(codes))}
     gate_of = gates(plan)
-    results: list[Json] = [_result(plan, each, gate_of(each), order, None) for each in plan.findings]
-    results += [_result(plan, each.finding, gate_of(each.finding), order, each) for each in plan.suppressed]
+    told = [(each, None) for each in plan.findings] + [(each.finding, each) for each in plan.suppressed]
+    seen: Counter[str] = Counter()
+    results: list[Json] = []
+    for found, by in told:
+        seen[_identity(found)] += 1
+        results.append(_result(plan, found, gate_of(found), order, by, seen[_identity(found)]))
     cluster = plan.facts.cluster
     driver: Fields = {
         "name": "kubectl-eksdoc",
@@ -86,9 +91,9 @@ def _rule(code: Code) -> Fields:
 
 
 def _result(
-    plan: CheckPlan, found: Finding, gate: Gate | None, order: dict[str, int], suppressed: Suppressed | None
+    plan: CheckPlan, found: Finding, gate: Gate | None, order: dict[str, int], suppressed: Suppressed | None, nth: int
 ) -> Fields:
-    """`order`: of the rules."""
+    """`order`: of the rules; `nth` of its identity, from 1."""
     fields: Fields = {
         "ruleId": found.code.name,
         "ruleIndex": order.get(found.code.name, -1),
@@ -96,7 +101,7 @@ def _result(
         "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
         "message": {"text": _message(found)},
         "locations": [_location(found)],
-        "partialFingerprints": {"finding/v1": _identity(found), "primaryLocationLineHash": _hash(found)},
+        "partialFingerprints": {"finding/v1": _identity(found), "primaryLocationLineHash": _hash(found, nth)},
         "properties": _properties(plan, found, gate),
     }
     if suppressed is not None:
@@ -144,9 +149,9 @@ def _identity(found: Finding) -> str:
     return f"{found.code.name}:{_qualified(found)}"
 
 
-def _hash(found: Finding) -> str:
+def _hash(found: Finding, nth: int) -> str:
     """As GitHub writes it: a hash, and the how manieth of its line it is."""
-    return f"{sha256(_identity(found).encode(errors='replace')).hexdigest()[:16]}:1"
+    return f"{sha256(_identity(found).encode(errors='replace')).hexdigest()[:16]}:{nth}"
 
 
 def _message(found: Finding) -> str:

@@ -31,7 +31,12 @@ def _symptom(found: Diagnosis) -> str:
     """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
     unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""
     causes = counted(len(found.suspects), "possible cause") if found.suspects else "no cause found"
-    return f"{found.symptom.value}: {causes}{unknown}."
+    seen = any(each.now for each in found.suspects) or not found.suspects
+    return f"{found.symptom.value}: {causes}{unknown}.{'' if seen else _LATENT}"
+
+
+_LATENT = " Nothing shows that any of this hurts now: see with --changed-since 2h whether the time fits."
+"""The likeliest of what lies in wait is no proof: somebody would mend the wrong thing, and wait."""
 
 
 def _way(plan: CheckPlan) -> str:

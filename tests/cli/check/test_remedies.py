@@ -43,3 +43,9 @@ def test_what_asks_from_pods_is_told_as_it_is_done_live() -> None:
     active = [each for each in commands if "--active" in each]
     assert active
     assert not [each for each in active if "--snapshot" in each]
+
+
+def test_what_a_dump_lacks_is_named_once_and_no_clause_is_cut_off() -> None:
+    found = json.loads(run_cli("check", "--snapshot", str(RICH), "-o", "json").out)["findings"]
+    assert not [each["message"] for each in found if "apiservices: the snapshot has no apiservices" in each["message"]]
+    assert not [each["missing"] for each in found if each.get("missing", "").endswith(",")]

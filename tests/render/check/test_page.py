@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
 from kubectl_eksdoc.core.model.check_codes import nodes, parts
@@ -69,6 +70,9 @@ def test_what_is_not_known_of_a_symptom_is_said() -> None:
     of = view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
     assert "NOT KNOWN: 1 ANSWER" in table(of, LOOK)
     assert "missing: list pods" in table(of, LOOK)
+    named = replace(facts, summed={Need.PLAN_DRAIN: Unknown("nobody may list pods", "list pods")})
+    wish = Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK)
+    assert "missing: " not in table(view(list(chosen([parts.DRAIN.name])), wish, named), LOOK), "it is said already"
 
 
 def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
@@ -168,3 +172,9 @@ def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> Non
     assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
     there = table(view(behind, facts=healthy("1.33")), LOOK)
     assert "Not yet: 1 finding before the end" in there, "the control plane has it, and they have not followed"
+
+
+def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:
+    latent = table(stuck(replace(STUCK, code=codes.POD_PROTECTED)), LOOK)
+    assert "Nothing shows that any of this hurts now" in " ".join(latent.split())
+    assert "Nothing shows" not in " ".join(table(stuck(STUCK), LOOK).split())

@@ -41,7 +41,8 @@ def the_run(of: CheckView) -> dict[str, Any]:
         assert location["logicalLocations"][0]["fullyQualifiedName"]
         assert location["physicalLocation"]["artifactLocation"]["uri"]
         assert location["physicalLocation"]["region"]["startLine"] >= 1
-        assert result["partialFingerprints"]["primaryLocationLineHash"].endswith(":1")
+    lines = [each["partialFingerprints"]["primaryLocationLineHash"] for each in run["results"]]
+    assert len(set(lines)) == len(lines)
     return dict(run)
 
 
@@ -97,6 +98,11 @@ def test_a_manifest_has_its_file_and_its_line() -> None:
 def test_the_same_finding_of_another_day_has_the_same_fingerprint() -> None:
     one, other = (results(view(usual(replace(SKEW, message=each))))["kubelet-skew"] for each in ("2 nodes", "3 nodes"))
     assert one["partialFingerprints"] == other["partialFingerprints"]
+
+
+def test_two_findings_of_one_code_and_subject_stay_two_alerts() -> None:
+    run = the_run(view(usual(SKEW, replace(SKEW, message="3 nodes are too new"))))
+    assert sum(each["ruleId"] == "kubelet-skew" for each in run["results"]) == 2
 
 
 def test_what_is_suppressed_says_so_and_why() -> None:

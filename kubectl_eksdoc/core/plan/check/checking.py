@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 
@@ -39,7 +39,9 @@ def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Sev
     """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
     remedy = (Remedy(f"Allow {why.missing}, or have somebody look who may."),) if why.missing else ()
     message = f"{what} is not known: {why.why}"
-    return Finding(code, severity, Status.UNKNOWN, subject, message, remedy=remedy, missing=why.missing or what)
+    return Finding(
+        code, severity, Status.UNKNOWN, subject, message, remedy=remedy, missing=why.missing or what.rstrip(",")
+    )
 
 
 def unread(
@@ -49,9 +51,15 @@ def unread(
     missing = facts.cluster.unread(*resources)
     if not missing:
         return
-    why = "; ".join(f"{read.resource.plural}: {read.detail or read.state.value}" for read in missing)
+    why = "; ".join(map(_unread_for, missing))
     rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
     remedy = (Remedy(f"Allow {lacking}, or have somebody look who may."),) if rights else ()
     message = f"{what} is not known: {why}"
     yield Finding(code, severity, Status.UNKNOWN, cluster_of(facts), message, remedy=remedy, missing=lacking)
+
+
+def _unread_for(read: KindRead) -> str:
+    """Of what it was, unless the reason says that itself."""
+    why = read.detail or read.state.value
+    return why if read.resource.plural in why else f"{read.resource.plural}: {why}"

@@ -47,7 +47,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """`do` is None where nothing is proposed; `undo` is the way back of it."""
+    """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `Cause`."""
 
     what: str
     code: str
@@ -58,6 +58,7 @@ class Suspect:
     evidence: tuple[str, ...]
     do: Remedy | None
     undo: str
+    now: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,7 @@ def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reac
         cause = CAUSES[symptom][place]
         if each.status is Status.FAIL or (each.status is Status.PASS and cause.warned):
             rank = int(not cause.now), _SEVERITIES.index(each.severity), place, len(suspects)
-            suspects.append((rank, _suspect(cause.what, each, cluster, reach)))
+            suspects.append((rank, _suspect(cause, each, cluster, reach)))
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
@@ -245,12 +246,12 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
     )
 
 
-def _suspect(what: str, found: Finding, cluster: Cluster, reach: Reach) -> Suspect:
+def _suspect(cause: Cause, found: Finding, cluster: Cluster, reach: Reach) -> Suspect:
     """The first remedy that has a command, or the first."""
     remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
     undo = _reached(way_back("" if remedy is None else remedy.command, cluster), reach)
     told = found.code.name, found.severity, found.status, found.subject, found.message, found.evidence
-    return Suspect(what, *told, remedy, undo)
+    return Suspect(cause.what, *told, remedy, undo, cause.now)
 
 
 def _reached(undo: str, reach: Reach) -> str:
