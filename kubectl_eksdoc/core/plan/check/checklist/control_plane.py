@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
@@ -61,7 +62,7 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> Step:
         " pod is on Fargate; add-ons that have followed are to be brought down first, by you, and objects stay as they"
         f" are. After the next version nothing leads back to it. The way back: {back}",
         done_when="errors of the API server, of controllers and of applications are as before",
-        verify="kubectl get --raw /readyz?verbose",
+        verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),
         at=step,
         source=_ROLLBACK,
     )
