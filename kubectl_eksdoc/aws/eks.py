@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, parts, text, texts
 from kubectl_eksdoc.aws.believing import Believed
@@ -149,7 +150,7 @@ def updates(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory |
 def _newest_first(told: Sequence[Update | Unknown | Absent]) -> bool:
     """Whether EKS lists them so; what does not say when it began tells nothing of it."""
     begun = [each.begun for each in told if isinstance(each, Update) and each.begun is not None]
-    return all(earlier <= later for later, earlier in zip(begun, begun[1:], strict=False))
+    return all(earlier <= later for later, earlier in pairwise(begun))
 
 
 def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
