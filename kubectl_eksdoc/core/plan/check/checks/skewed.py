@@ -167,6 +167,7 @@ def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | No
             subject,
             f"on {counted([*apart])} it is too far from the kubelet beside it: {why}",
             (f"node {node}",),
+            (Remedy("Bring them together: update kube-proxy where it is the older one, else the nodes."),),
         )
 
 

@@ -40,10 +40,14 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
     told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {_days(days)}"
     if isinstance(ending, Unknown):
-        yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why))
+        evidence = (*_whence(found), ending.why)
+        yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, evidence, _IN_TIME)
         return
-    message = f"{told}; then {ending.what.value}"
-    yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending))
+    message, evidence = f"{told}; then {ending.what.value}", _evidence(found, ending)
+    yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), message, evidence, _IN_TIME)
+
+
+_IN_TIME = (Remedy("Upgrade it before that day, in the order of the way.", "", When.TOMORROW),)
 
 
 def _extended(facts: CheckFacts) -> Iterator[Finding]:
