@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, parts, text, texts
 from kubectl_eksdoc.aws.believing import Believed
@@ -122,6 +123,8 @@ def addon_configuration(of: Believed, name: str, version: str) -> AddonConfigura
 
 MOST_UPDATES = 5
 """So many updates of an add-on are described; EKS keeps those of a long time."""
+MOST_SEARCHED = 25
+"""So many where the latest has to be looked for."""
 
 
 def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
@@ -131,14 +134,23 @@ def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> Updat
 
 def updates(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown | Absent:
     """Of the cluster itself, or of `what`: ``{"nodegroupName": "blue"}``. The latest first: of those that EKS lists,
-    the first `most`."""
+    the first `most`, as long as these are in the order of time. EKS promises no order: where it keeps none, the
+    latest may be any of them, and up to `MOST_SEARCHED` are described."""
     wanted = {"name": of.cluster.name, **what}
     ids = found(of.aws, questions.UPDATES, wanted, lambda said: texts(said, "updateIds"))
     if isinstance(ids, (Unknown, Absent)):
         return ids
     told = at_once(ids[:most], lambda id: _update(of, what, id))
+    if len(ids) > most and not _newest_first([each for _, each in told]):
+        told += at_once(ids[most:MOST_SEARCHED], lambda id: _update(of, what, id))
     seen = _latest_first([each for _, each in told if not isinstance(each, Absent)])
-    return UpdateHistory(seen, max(0, len(ids) - most))
+    return UpdateHistory(seen, max(0, len(ids) - len(told)))
+
+
+def _newest_first(told: Sequence[Update | Unknown | Absent]) -> bool:
+    """Whether EKS lists them so; what does not say when it began tells nothing of it."""
+    begun = [each.begun for each in told if isinstance(each, Update) and each.begun is not None]
+    return all(earlier <= later for later, earlier in pairwise(begun))
 
 
 def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:

@@ -180,9 +180,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     saying.told(world, options, around)
     view = CheckView(plan, request.given, world.recognised)
     shown = looks.decide(options, around.stdout, around.environ)
-    counting = [each for each in plan.findings if plan.counts(each)]
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
-    code = exits.FAILS if explained else saying.code(counting, request.accepted)
+    code = exits.FAILS if explained else saying.code(plan.deciding, request.accepted)
     return Answer(FORMATS.render(view, options.output, shown), code)
 
 

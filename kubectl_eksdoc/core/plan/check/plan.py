@@ -83,6 +83,14 @@ class CheckPlan:
         found = (finding for each in self.judged if each.check.gate is gate for finding in each.findings)
         return in_order(finding for finding in found if finding.status is status and self.counts(finding))
 
+    @property
+    def deciding(self) -> tuple[Finding, ...]:
+        """What the answer as a whole goes by. What is to be seen at the end of a way that has steps left is still to
+        come: before an upgrade nodes are always behind its target."""
+        later = Gate.AFTER if self.wish.whole and self.facts.way.steps else None
+        decides = [each for each in self.judged if later is None or each.check.gate is not later]
+        return in_order(finding for each in decides for finding in each.findings if self.counts(finding))
+
     def waiting(self, step: Step) -> tuple[Finding, ...]:
         """What counts, and is to be mended before that step."""
         found = (

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.model.pods import Calls, Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
@@ -84,7 +84,9 @@ def found(facts: CheckFacts, code: Code) -> tuple[Finding, ...]:
     """What the checks of that code find, of that code."""
     checks = [each for each in ALL if each.codes[0] == code]
     assert checks
-    return tuple(each for check in checks for each in check.judge(facts) if each.code == code)
+    told = tuple(each for check in checks for each in check.judge(facts) if each.code == code)
+    assert all(each.remedy for each in told if each.status is Status.FAIL), "every one says what to do"
+    return told
 
 
 def statuses(facts: CheckFacts, code: Code) -> list[str]:

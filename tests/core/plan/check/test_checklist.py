@@ -307,6 +307,18 @@ def test_owners_of_pods_on_fargate_are_restarted() -> None:
     assert step.commands == ("kubectl rollout restart deployment web -n default",)
 
 
+def test_pods_on_fargate_go_before_a_step_that_their_kubelets_are_too_old_for() -> None:
+    node = a_node("f", group="", version="v1.32.1-eks-1", labels={"eks.amazonaws.com/compute-type": "fargate"})
+    pod = a_pod("web-1", node="f", owner="ReplicaSet/web-5d8f")
+    steps = checklist(with_nodes(node, pods=[pod], target="1.36"))
+    early, late = (each for each in steps if each.title.startswith("Restart the owners of 1 pod on Fargate"))
+    assert (early.phase, early.done_when) == (Phase.BEFORE_CONTROL_PLANE, "every Fargate node has 1.35")
+    assert early.why.startswith("once the control plane has 1.36, ")
+    upgrade = next(each for each in steps if each.title == "Upgrade the control plane to 1.36")
+    assert early.number < upgrade.number < late.number
+    assert late.done_when == "every Fargate node has 1.36"
+
+
 def test_nodes_that_are_there_need_no_step() -> None:
     assert titles(with_nodes(a_node("a", version="v1.34.0-eks-1")), Phase.NODES) == []
 

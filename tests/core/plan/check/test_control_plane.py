@@ -125,3 +125,15 @@ def test_what_was_not_looked_at_may_be_an_upgrade() -> None:
     assert one(facts(told(cluster_updates=undated)), codes.ROLLBACK_WINDOW).status is Status.UNKNOWN
     ahead = history(an_update(begun=before(days=-1)))
     assert one(facts(told(cluster_updates=ahead)), codes.ROLLBACK_WINDOW).status is Status.UNKNOWN
+
+
+def test_where_all_have_followed_the_fresh_upgrade_nothing_is_to_be_mended() -> None:
+    way, lost = find(facts(told(cluster_updates=FRESH), target="1.33"), codes.ROLLBACK_WINDOW)
+    assert (way.status, lost.status, lost.severity) == (Status.PASS, Status.PASS, Severity.INFO)
+    assert "nodes have followed" in lost.message and "blue-0, blue-1" in text(lost)
+    assert len(find(facts(told(cluster_updates=FRESH), target="1.33", nodes=[]), codes.ROLLBACK_WINDOW)) == 1
+    for version in ("v1.32.3-eks-1", "latest"):
+        old = nodes(1, version=version)
+        _, lost = find(facts(told(cluster_updates=FRESH), target="1.33", nodes=old), codes.ROLLBACK_WINDOW)
+        assert (lost.status, lost.severity) == (Status.PASS, Severity.LOW)
+        assert "gives the way back up" in lost.message

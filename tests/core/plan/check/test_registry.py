@@ -16,13 +16,15 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.registry import ALL, CODES
+from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
+from kubectl_eksdoc.core.plan.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.core.plan.check.way import Here, Way, way
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from tests.builders import a_cluster
-from tests.core.plan.check.healthy import DENIED
+from tests.core.plan.check.healthy import DENIED, healthy
 
 ROOT = Path(__file__).parents[4]
 HERE = Path(__file__).parent
@@ -104,3 +106,11 @@ def test_blind_no_check_passes_anything(check: Check) -> None:
     assert all(each.missing for each in found)
     if check.codes[0] not in SAID_BY_ANOTHER and check is FIRST[named(check)]:
         assert found != ()
+
+
+def test_what_is_still_to_come_decides_nothing_before_the_way_begins() -> None:
+    found = plan_check(healthy(), ALL, Wish())
+    assert {each.code.name for each in found.findings if each.status is Status.FAIL} >= {"nodes-behind"}
+    assert not any(each.code.name == "nodes-behind" for each in found.deciding)
+    at_the_end = plan_check(healthy(), chosen((), Gate.AFTER), Wish(gate=Gate.AFTER))
+    assert any(each.code.name == "nodes-behind" for each in at_the_end.deciding)

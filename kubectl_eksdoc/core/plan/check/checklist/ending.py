@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model.check_codes import nodes as node_codes
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.asking import check
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
@@ -21,10 +22,15 @@ _MOST = 10
 
 def fargate(facts: CheckFacts) -> Iterator[Step]:
     """The owners of the pods whose nodes are older than the target."""
+    yield from restarted(facts, facts.way.target, Phase.NODES)
+
+
+def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = "") -> Iterator[Step]:
+    """The owners of the pods whose nodes are older than `version`, which the control plane has then."""
     old = {
         node.name
         for node in facts.cluster.nodes
-        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < facts.way.target)
+        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < version)
     }
     pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished]
     if not pods:
@@ -39,15 +45,15 @@ def fargate(facts: CheckFacts) -> Iterator[Step]:
     more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
     by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
     yield Step(
-        Phase.NODES,
+        phase,
         f"Restart the owners of {len(pods)} pod{'' if len(pods) == 1 else 's'} on Fargate",
-        "a Fargate node has the version that the control plane had when its pod started, and is not drained; the"
-        " restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
+        f"{because}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
+        " the restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
         f" back.{more}{by_hand}",
         tuple(restarts[:_MOST]),
-        f"every Fargate node has {in_words(facts.way.target)}",
+        f"every Fargate node has {in_words(version)}",
         shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
-        at=facts.way.target,
+        at=version,
         source=_GUIDE,
     )
 

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist import karpenter
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
+from kubectl_eksdoc.core.plan.check.checklist.ending import restarted
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import MINUTES, way_of
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
@@ -36,7 +37,7 @@ def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
         yield _looked_at(facts, Phase.BEFORE_CONTROL_PLANE)
     for group in every:
         why = _too_old(facts, group, step)
-        if why and group.owner is not NodeOwner.FARGATE:
+        if why:
             yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
 
 
@@ -281,7 +282,7 @@ def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, bec
 
 
 def _fargate(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
-    yield from ()  # by the owners of its pods: `fargate`
+    yield from restarted(facts, version, phase, because)
 
 
 _Maker = Callable[[CheckFacts, Group, Version, Phase, str], Iterator[Step]]

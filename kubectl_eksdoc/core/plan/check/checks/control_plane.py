@@ -198,6 +198,11 @@ def _given_up(facts: CheckFacts) -> Iterator[Finding]:
     fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
     said = [f"{number(len(newer), 'node')} newer than {in_words(back)} already: {named(newer)}"] if newer else []
     said += [f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"] if fargate else []
+    if not _something_follows(facts):
+        if newer:
+            message = f"nodes have followed: they are brought down before a way back to {in_words(back)}"
+            yield Finding(codes.ROLLBACK_WINDOW, Severity.INFO, Status.PASS, cluster_of(facts), message, tuple(said))
+        return
     yield Finding(
         codes.ROLLBACK_WINDOW,
         Severity.LOW,
@@ -212,6 +217,12 @@ def _given_up(facts: CheckFacts) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _something_follows(facts: CheckFacts) -> bool:
+    """Whether there is something left to wait with; what was not read may be."""
+    behind = (each.kubelet is None or minor_of(each.kubelet) < facts.way.target for each in facts.cluster.nodes)
+    return bool(facts.way.steps) or bool(facts.cluster.unread(kinds.NODES)) or any(behind)
 
 
 CHECKS = (
