@@ -195,10 +195,9 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
     from kubectl_eksdoc.core.plan.check.registry import chosen
 
     if not checks:
-        what = ", ".join(request.only) or f"what --symptom {request.symptom} is told by"
         gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
         where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
-        raise UsageError(f"none of {what} has to be mended before --gate {request.gate}", where)
+        raise UsageError(f"none of {', '.join(request.only)} has to be mended before --gate {request.gate}", where)
     if request.files and not any(IN_MANIFEST in check.codes for check in checks):
         raise UsageError(
             f"nothing that was chosen judges the manifests of -f: that is {IN_MANIFEST.name}", "Choose it, too."

@@ -18,6 +18,12 @@ def sourced(text: str, source: Source) -> str:
     return f"{text} ({source.document}{sure})"
 
 
+def whence(source: Source) -> str:
+    """The same without a text."""
+    sure = "" if source.confidence is Confidence.HIGH else f" (confidence: {source.confidence.value})"
+    return f"{source.document}{sure}"
+
+
 def aws(facts: CheckFacts, *words: str) -> str:
     """A command of awscli in the cluster's region."""
     return shell("aws", *words, *in_region(facts))

@@ -163,6 +163,8 @@ def test_al2023_needs_a_newer_vpc_cni() -> None:
     facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.15.1-eksbuild.1", "1.29", "1.30")
     (one,) = found(facts, codes.PROGRAM_BEFORE_NODES)
     assert "1.16.2 or newer" in one.remedy[0].text
+    untold = with_program(f"{IMAGES}/amazon-k8s-cni:latest", "1.29", "1.30")
+    assert statuses(untold, codes.PROGRAM_BEFORE_NODES) == ["unknown"]
     bottlerocket = [a_node(os_image="Bottlerocket OS 1.40.0 (aws-k8s-1.32)")]
     no_family = replace(facts, cluster=replace(facts.cluster, nodes=tuple(bottlerocket)))
     assert statuses(no_family, codes.PROGRAM_BEFORE_NODES) == []

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import programs as codes
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check, unread
 from kubectl_eksdoc.core.plan.check.checks.running import running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.upgrades.amis import family_of_os
 from kubectl_eksdoc.core.rules.upgrades.gotchas import About, Concern, Gotcha, When, on_the_way
 from kubectl_eksdoc.core.rules.upgrades.images import repository
@@ -80,7 +80,7 @@ def _concerned(note: Gotcha, there: _There) -> Finding | None:
         Status.FAIL if seen else Status.UNKNOWN,
         subject,
         f"when {note.when.value}: {note.what}",
-        (*seen[:3], *(_whom(each) for each in note.concerns if each.about not in _JUDGES), _source(note)),
+        (*seen[:3], *(_whom(each) for each in note.concerns if each.about not in _JUDGES), whence(note.source)),
         (Remedy(note.do),),
         "" if seen else "what only its owners know, or what is not read here",
     )
@@ -90,11 +90,6 @@ def _whom(concern: Concern) -> str:
     if concern.about is About.EVERYBODY:
         return "nothing here tells whom it concerns"
     return f"concerns whoever has ({concern.about.value}): {', '.join(concern.names)}"
-
-
-def _source(note: Gotcha) -> str:
-    sure = "" if note.source.confidence is Confidence.HIGH else f" (confidence: {note.source.confidence.value})"
-    return f"{note.source.document}{sure}"
 
 
 def _there(facts: CheckFacts) -> _There:

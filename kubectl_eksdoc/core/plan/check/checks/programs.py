@@ -12,13 +12,13 @@ from kubectl_eksdoc.core.model.check_codes import programs as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.running import Running, running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.addon_versions import is_offered, target
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
 from kubectl_eksdoc.core.rules.upgrades.amis import Family, family_of_os
@@ -148,12 +148,7 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             _addon(addon),
             f"EKS says that it is {addon.status or 'in no known state'}",
             tuple(f"{issue.code}: {issue.message}" for issue in addon.issues),
-            (
-                Remedy(
-                    "Mend it before the upgrade; what was done to it last:",
-                    _past(addon),
-                ),
-            ),
+            (Remedy("Mend it before the upgrade; what was done to it last:", _past(addon)),),
             "" if bad else "the state of the add-on",
         )
 
@@ -207,7 +202,12 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
     for each in running(facts.cluster.pods):
+        if not any(need.nodes for need in needs(each.software, step, Family.AL2023.value)):
+            continue
         found = placed(each.software, each.version, facts.way.now, step, Family.AL2023.value)
+        if found.place is Place.UNKNOWN:
+            what = f"whether {_what(each)} will do for nodes of {Family.AL2023.value}"
+            yield unknown(codes.PROGRAM_BEFORE_NODES, each.subject, what, Unknown(found.why))
         if found.place is Place.BEFORE_NODES:
             yield Finding(
                 codes.PROGRAM_BEFORE_NODES,
@@ -260,10 +260,7 @@ def _to(found: Placed) -> str:
 
 def _sources(each: Running, found: Placed) -> tuple[str, ...]:
     image = (f"image {each.image}",) if each.image else ()
-    if found.source is None:
-        return image
-    sure = "" if found.source.confidence is Confidence.HIGH else f" (confidence: {found.source.confidence.value})"
-    return (*image, f"{found.source.document}{sure}")
+    return image if found.source is None else (*image, whence(found.source))
 
 
 _PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)
