@@ -28,7 +28,8 @@ def update(asked: dict[str, Any]) -> Any:
 
 
 def aws(**more: Any) -> Scripted:
-    said = {"eks:DescribeAddon": ADDON, "eks:ListUpdates": {"updateIds": [f"u{day}" for day in range(1, 9)]}}
+    """The newest first, as EKS lists them so far."""
+    said = {"eks:DescribeAddon": ADDON, "eks:ListUpdates": {"updateIds": [f"u{day}" for day in range(8, 0, -1)]}}
     return Scripted({**said, "eks:DescribeUpdate": update, "eks:DescribeAddonConfiguration": {}, **more})
 
 
@@ -36,15 +37,23 @@ def test_the_first_few_that_are_listed_are_described_and_the_rest_counted() -> N
     asked = aws()
     past = addon_past(sees(asked, "shop"), "vpc-cni", "")
     assert isinstance(past.history, UpdateHistory) and past.history.unseen == 3
-    assert isinstance(past.update, Update) and past.update.id == "u5"
-    assert past.history.values == {"u3": {"env": {"A": "1"}}}
+    assert isinstance(past.update, Update) and past.update.id == "u8"
+    assert past.history.values == {}
     assert sum(name == "eks:DescribeUpdate" for name, _ in asked.asked) == 5
     assert len(asked.asked) <= 5 + 5
 
 
-def test_an_update_that_is_named_is_asked_for_where_it_is_not_among_them() -> None:
-    past = addon_past(sees(aws(), "shop"), "vpc-cni", "u8")
+def test_listed_in_another_order_the_latest_is_looked_for_among_all() -> None:
+    listed = {"updateIds": [f"u{day}" for day in range(1, 9)]}
+    past = addon_past(sees(aws(**{"eks:ListUpdates": listed}), "shop"), "vpc-cni", "")
+    assert isinstance(past.history, UpdateHistory) and past.history.unseen == 0
     assert isinstance(past.update, Update) and past.update.id == "u8"
+    assert past.history.values == {"u3": {"env": {"A": "1"}}}
+
+
+def test_an_update_that_is_named_is_asked_for_where_it_is_not_among_them() -> None:
+    past = addon_past(sees(aws(), "shop"), "vpc-cni", "u1")
+    assert isinstance(past.update, Update) and past.update.id == "u1"
     with pytest.raises(AwsMissing, match="none is no update of add-on vpc-cni in cluster shop"):
         addon_past(sees(aws(), "shop"), "vpc-cni", "none")
 
@@ -58,7 +67,7 @@ def test_no_update_is_absent_and_none_that_may_be_listed_unknown() -> None:
 
 def test_one_that_may_not_be_described_may_be_the_latest() -> None:
     def some(asked: dict[str, Any]) -> Any:
-        return AwsDenied("no", "", "eks:DescribeUpdate") if asked["updateId"] == "u2" else update(asked)
+        return AwsDenied("no", "", "eks:DescribeUpdate") if asked["updateId"] == "u7" else update(asked)
 
     past = addon_past(sees(aws(**{"eks:DescribeUpdate": some}), "shop"), "vpc-cni", "")
     assert isinstance(past.update, Unknown) and past.update.missing == "eks:DescribeUpdate"
