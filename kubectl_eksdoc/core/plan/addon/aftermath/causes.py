@@ -115,7 +115,7 @@ def _by_origin(origin: Origin, around: Around) -> Because:
     sure = Confidence.MEDIUM if around.past.whole else Confidence.LOW
     if origin.writer is Writer.SOMEBODY:
         return Because(Cause.LOST, origin.told, sure)
-    if origin.told == FROM_THE_BEGINNING and not around.of_eks:
+    if (origin.told == FROM_THE_BEGINNING or origin.writer is Writer.EKS) and not around.of_eks:
         why = f"{origin.told}; its image was none of EKS's, and who brought that may have set the rest"
         return Because(Cause.UNKNOWN, why, Confidence.LOW)
     if origin.writer is Writer.EKS:
