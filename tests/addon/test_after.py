@@ -234,8 +234,8 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
     image = json.dumps({"containers": [{"name": MAIN, "image": "registry.example/amazon-k8s-cni:mine"}]})
     patch = Patches(f'{{"spec": {{"template": {{"spec": {image}}}}}}}', "kubectl-patch")
     check([HelmInstalls("{}"), patch], Updates("v1.12.0-eksbuild.1", "NONE"))
-    reset_once = HelmInstalls('{"init":{"env":{"DISABLE_TCP_EARLY_DEMUX":"true"}}}')
-    check([patch, reset_once, patch], Updates("v1.11.0-eksbuild.1", "NONE"))
+    values = {"env": {"ENABLE_POD_ENI": "true", "MY_OWN": "1"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
+    check([patch, HelmInstalls(json.dumps(values)), patch], Updates("v1.11.0-eksbuild.1", "NONE"))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
