@@ -127,6 +127,12 @@ MOST_SEARCHED = 25
 """So many where the latest has to be looked for."""
 
 
+def updates_of_addons(of: Believed) -> Mapping[str, UpdateHistory | Unknown | Absent] | Unknown:
+    """Of every add-on by its name."""
+    names = addon_names(of)
+    return names if isinstance(names, Unknown) else dict(at_once(names, lambda name: updates_of_addon(of, name)))
+
+
 def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
     """As `updates`, of an add-on."""
     return updates(of, {"addonName": name}, most)

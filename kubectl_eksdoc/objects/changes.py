@@ -6,12 +6,12 @@ it was written by events.k8s.io).
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.changes import EventTold, Revision
 from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.objects.common import moment
 
 _REVISION = "deployment.kubernetes.io/revision"
 _LONGEST = 300
@@ -60,14 +60,3 @@ def event(doc: Doc) -> EventTold | None:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def moment(text: Any) -> datetime | None:
-    """RFC 3339 with a zone."""
-    if not isinstance(text, str):
-        return None
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None

@@ -61,3 +61,14 @@ def newest_of(given: Iterable[Condition] | None, *others: datetime | None) -> da
     for each in given or ():
         found = newest(found, each.last_transition_time, each.last_heartbeat_time)
     return found
+
+
+def moment(text: object) -> datetime | None:
+    """RFC 3339 with a zone, as the API server writes it; None for anything else."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None

@@ -3,11 +3,9 @@ pkg/controllers/interruption/events."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
-
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.objects.common import moment
 
 REASONS = (
     "SpotInterrupted",
@@ -26,17 +24,7 @@ def spot_event(doc: Doc) -> SpotEvent | None:
     if reason not in REASONS or not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return None
     times = (doc.get("lastTimestamp"), doc.get("eventTime"), at(doc, "metadata", "creationTimestamp"))
-    when = next((moment for text in times if (moment := _moment(text)) is not None), None)
+    when = next((found for text in times if (found := moment(text)) is not None), None)
     if about.get("kind") == "Node":
         return SpotEvent(reason, about["name"], when)
     return SpotEvent(reason, "", when, about["name"]) if about.get("kind") == "NodeClaim" else None
-
-
-def _moment(text: Any) -> datetime | None:
-    if not isinstance(text, str):
-        return None
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None

@@ -58,16 +58,21 @@ class CheckWorld(ReadWorld):
     def around(self) -> CheckAround:
         from kubectl_eksdoc.flows.check.around import CheckAround
 
-        machines = MetadataWorld(self.cluster, self.aws, self.karpenter.inside, self.live)
         eks = self.aws if isinstance(self.aws, Unknown) else self.aws.cluster
         judge = AddonWorld.judge
         karpenter = self.karpenter.around
-        return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, karpenter, self.changes)
+        return CheckAround(
+            eks, self.tell, self.api, self.addon, judge, self._metadata.machines, karpenter, self.changes
+        )
 
     @property
     def profile(self) -> str:
         """As `MetadataWorld.profile`."""
-        return MetadataWorld(self.cluster, self.aws, self.karpenter.inside, self.live).profile
+        return self._metadata.profile
+
+    @property
+    def _metadata(self) -> MetadataWorld:
+        return MetadataWorld(self.cluster, self.aws, self.karpenter.inside, self.live)
 
     @property
     def refreshes(self) -> Refreshes | Unknown:
@@ -108,12 +113,9 @@ class CheckWorld(ReadWorld):
     def _updates(self) -> Mapping[str, UpdateHistory | Absent | Unknown] | Unknown:
         if isinstance(self.aws, Unknown):
             return self.aws
-        from kubectl_eksdoc.aws.eks import addon_names, updates_of_addon
+        from kubectl_eksdoc.aws.eks import updates_of_addons
 
-        names = addon_names(self.aws)
-        if isinstance(names, Unknown):
-            return names
-        return {name: updates_of_addon(self.aws, name) for name in names}
+        return updates_of_addons(self.aws)
 
     def addon(self, name: str, wish: str | None) -> AddonSide | Absent | Unknown:
         """As `aws.addon_side.installed_side`."""

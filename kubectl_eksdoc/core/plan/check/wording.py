@@ -7,21 +7,18 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 
 def sourced(text: str, source: Source) -> str:
     """With where it is from, and how sure it is where that is not high."""
-    sure = "" if source.confidence is Confidence.HIGH else f", confidence: {source.confidence.value}"
-    return f"{text} ({source.document}{sure})"
+    return f"{text} ({', '.join(filter(None, (source.document, source.doubt)))})"
 
 
 def whence(source: Source) -> str:
     """The same without a text."""
-    sure = "" if source.confidence is Confidence.HIGH else f" (confidence: {source.confidence.value})"
-    return f"{source.document}{sure}"
+    return f"{source.document} ({source.doubt})" if source.doubt else source.document
 
 
 def aws(facts: CheckFacts, *words: str) -> str:

@@ -17,6 +17,11 @@ class Source:
     document: str
     confidence: Confidence = Confidence.HIGH
 
+    @property
+    def doubt(self) -> str:
+        """``confidence: medium``, "" where it is high."""
+        return "" if self.confidence is Confidence.HIGH else f"confidence: {self.confidence.value}"
+
 
 class Fit(str, Enum):
     """Of one thing's version to another's."""

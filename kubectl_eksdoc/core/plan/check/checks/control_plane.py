@@ -17,13 +17,13 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.grouped import named
+from kubectl_eksdoc.core.plan.check.checks.latest_updates import IN_PROGRESS, SUCCESSFUL, begun, standing
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import ago, aws, day, issue, name_of, number, sourced
+from kubectl_eksdoc.core.plan.check.wording import aws, day, issue, name_of, number, sourced
 from kubectl_eksdoc.core.rules.upgrades import path
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 _ACTIVE, _UPDATING = "ACTIVE", "UPDATING"
-IN_PROGRESS, FAILED, SUCCESSFUL, CANCELLED = "InProgress", "Failed", "Successful", "Cancelled"
 _VERSION = "VersionUpdate"
 
 
@@ -62,16 +62,13 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
     if isinstance(history, Unknown):
         yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "whether an update is under way", history)
         return
-    for each in history.updates:
-        if isinstance(each, Unknown):
-            yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "how one of the latest updates went", each)
-            break
-    known = [each for each in history.updates if isinstance(each, Update)]
-    for each in known:
-        if each.status == IN_PROGRESS:
-            yield _under_way(facts, each)
-    if known and known[0].status == FAILED:
-        yield _failed(facts, known[0])
+    found = standing(history)
+    if found.unknown is not None:
+        yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "how one of the latest updates went", found.unknown)
+    for each in found.under_way:
+        yield _under_way(facts, each)
+    if found.failed is not None:
+        yield _failed(facts, found.failed)
 
 
 def _under_way(facts: CheckFacts, each: Update) -> Finding:
@@ -80,7 +77,7 @@ def _under_way(facts: CheckFacts, each: Update) -> Finding:
         Severity.HIGH,
         Status.FAIL,
         cluster_of(facts),
-        f"an update is under way ({each.type}{_begun(facts, each)}): EKS takes no other one until it has ended",
+        f"an update is under way ({each.type}{begun(facts, each)}): EKS takes no other one until it has ended",
         (f"update {each.id}",),
         (Remedy("Wait until it has ended:", _describe(facts, each)),),
     )
@@ -92,14 +89,10 @@ def _failed(facts: CheckFacts, each: Update) -> Finding:
         Severity.HIGH if each.type == _VERSION else Severity.MEDIUM,
         Status.FAIL,
         cluster_of(facts),
-        f"its last update ({each.type}{_begun(facts, each)}) has failed; the next one may for the same reason",
+        f"its last update ({each.type}{begun(facts, each)}) has failed; the next one may for the same reason",
         (*map(issue, each.errors), f"update {each.id}"),
         (Remedy("See what it failed for, and mend that first.", _describe(facts, each)),),
     )
-
-
-def _begun(facts: CheckFacts, each: Update) -> str:
-    return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
 
 
 def _describe(facts: CheckFacts, each: Update) -> str:

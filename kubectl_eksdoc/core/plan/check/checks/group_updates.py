@@ -15,10 +15,10 @@ from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
-from kubectl_eksdoc.core.plan.check.checks.control_plane import FAILED, IN_PROGRESS
+from kubectl_eksdoc.core.plan.check.checks.latest_updates import begun, standing
 from kubectl_eksdoc.core.plan.check.checks.managed import subject
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import ago, aws, issue, name_of
+from kubectl_eksdoc.core.plan.check.wording import aws, issue, name_of
 from kubectl_eksdoc.core.rules.evictions import evict
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 from kubectl_eksdoc.core.rules.guards import matching
@@ -38,16 +38,13 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
         if isinstance(history, Unknown):
             yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how its latest updates went", history)
             continue
-        for each in history.updates:
-            if isinstance(each, Unknown):
-                yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how one of its latest updates went", each)
-                break
-        known = [each for each in history.updates if isinstance(each, Update)]
-        for each in known:
-            if each.status == IN_PROGRESS:
-                yield _under_way(facts, name, each)
-        if known and known[0].status == FAILED:
-            yield from _failed(facts, name, known[0])
+        found = standing(history)
+        if found.unknown is not None:
+            yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how one of its latest updates went", found.unknown)
+        for each in found.under_way:
+            yield _under_way(facts, name, each)
+        if found.failed is not None:
+            yield from _failed(facts, name, found.failed)
 
 
 def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
@@ -56,7 +53,7 @@ def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
         Severity.MEDIUM,
         Status.FAIL,
         subject(name),
-        f"an update of it is under way ({each.type}{_begun(facts, each)}): EKS takes no other one until it has ended",
+        f"an update of it is under way ({each.type}{begun(facts, each)}): EKS takes no other one until it has ended",
         (*_parameters(each), f"update {each.id}"),
         (Remedy("Wait until it has ended:", _describe(facts, name, each)),),
     )
@@ -77,7 +74,7 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
         Severity.HIGH,
         Status.FAIL,
         subject(name),
-        f"its last update ({each.type}{_begun(facts, each)}) has failed: {_codes(each)}",
+        f"its last update ({each.type}{begun(facts, each)}) has failed: {_codes(each)}",
         (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
         (*remedies, Remedy("See what it failed for, and mend that first.", _describe(facts, name, each))),
     )
@@ -91,10 +88,6 @@ def _codes(each: Update) -> str:
 def _parameters(each: Update) -> tuple[str, ...]:
     said = [f"{name} {value}" for name, value in each.parameters if value]
     return (f"asked for: {', '.join(said)}",) if said else ()
-
-
-def _begun(facts: CheckFacts, each: Update) -> str:
-    return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
 
 
 def _describe(facts: CheckFacts, name: str, each: Update) -> str:

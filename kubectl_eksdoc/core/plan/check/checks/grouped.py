@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.check.wording import number
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
 _KINDS = {
@@ -48,7 +49,7 @@ def groups(nodes: Iterable[Node]) -> tuple[Group, ...]:
 
 def counted(nodes: Sequence[object]) -> str:
     """``1 node``, ``8 nodes``."""
-    return f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+    return number(len(nodes), "node")
 
 
 def named(nodes: Sequence[Node], most: int = _MOST) -> str:

@@ -335,7 +335,7 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
 def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -> Finding:
     nodes, verdict = [node for node, _ in old], old[0][1]
     source = verdict.source
-    sure = "" if source is None or source.confidence is Confidence.HIGH else f" (confidence: {source.confidence.value})"
+    sure = f" ({source.doubt})" if source is not None and source.doubt else ""
     replaced = group.owner in _BRING_THEIR_OWN
     target = in_words(facts.way.target)
     return Finding(

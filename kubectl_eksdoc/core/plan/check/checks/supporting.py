@@ -8,13 +8,12 @@ from datetime import date
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import support as codes
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import aws
+from kubectl_eksdoc.core.plan.check.wording import aws, number
 from kubectl_eksdoc.core.rules.upgrades import gotchas, removed_apis
 from kubectl_eksdoc.core.rules.upgrades.calendar import EXTRA_A_MONTH, End, Ending, Phase, Support, next_ending, support
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
@@ -43,7 +42,7 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
         return
     ending = next_ending(found, _policy(facts))
     severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
-    told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {_days(days)}"
+    told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {number(days, 'day')}"
     if isinstance(ending, Unknown):
         yield Finding(
             codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why), _ONWARD
@@ -62,7 +61,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
         return
     cost = f"about ${found.extra_a_month:.0f} a month more than with standard support"
     days = found.extended_days
-    left = "" if days is None else f"; it ends on {_on(found.extended_ends)}, in {_days(days)}"
+    left = "" if days is None else f"; it ends on {_on(found.extended_ends)}, in {number(days, 'day')}"
     yield Finding(
         codes.SUPPORT_EXTENDED,
         Severity.MEDIUM,
@@ -89,7 +88,9 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
     if days is not None and days > SOON_DAYS:
         return
     overdue = found.phase is Phase.ENDED
-    when = f"in {_days(days)}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
+    when = (
+        f"in {number(days, 'day')}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
+    )
     yield Finding(
         codes.SUPPORT_OVER,
         Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
@@ -139,19 +140,15 @@ def _on(day: date | None) -> str:
     return "an unknown day" if day is None else day.isoformat()
 
 
-def _days(number: int) -> str:
-    return f"{number} day{'' if number == 1 else 's'}"
-
-
 def _evidence(found: Support, ending: Ending) -> tuple[str, ...]:
-    doubt = "" if ending.source.confidence is Confidence.HIGH else f" (confidence: {ending.source.confidence.value})"
+    doubt = f" ({ending.source.doubt})" if ending.source.doubt else ""
     return (*_whence(found), f"{ending.why}{doubt}")
 
 
 def _whence(found: Support) -> tuple[str, ...]:
     if found.as_of is None:
         return ("dates as EKS tells them (DescribeClusterVersions)",)
-    sure = "" if found.source.confidence is Confidence.HIGH else f", confidence: {found.source.confidence.value}"
+    sure = f", {found.source.doubt}" if found.source.doubt else ""
     return (f"dates of the table of {found.as_of.isoformat()}{sure}: {found.instead}",)
 
 
