@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.core.model.api_usage import NOT_ASKED, ApiTold
+from kubectl_eksdoc.core.model.api_usage import ApiTold
+from kubectl_eksdoc.core.model.asked import NOT_ASKED
 from kubectl_eksdoc.core.model.check_needs import Need
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import pytest
 from kubectl_eksdoc.aws.asking import AT_ONCE
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.aws.upgrades import MOST_OF_CLUSTER, MOST_OF_GROUP, nothing_told, upgrade_told
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.core.model.aws.capacity import Quota
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
-from kubectl_eksdoc.core.model.aws.upgrades import NOT_ASKED, TemplateVersions, UpgradeTold
+from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions, UpgradeTold
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from tests.aws.answers import RECORDED, Scripted

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named
 
@@ -90,9 +90,6 @@ class Release:
     status: str
     manifest: Manifest | Unknown
     hooks: Manifest = Manifest("")
-
-
-NOT_ASKED = Unknown("it was not asked for")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ class Unknown:
     missing: str = ""
 
 
+NOT_ASKED = Unknown("it was not asked for")
+
+
 @dataclass(frozen=True, slots=True)
 class Absent:
     """Whoever was asked says that there is no such thing."""

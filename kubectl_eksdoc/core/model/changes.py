@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.core.model.findings import Subject
 
@@ -43,15 +43,12 @@ class Happened:
     source: str
 
 
-_NOT_ASKED = Unknown("it was not asked for")
-
-
 @dataclass(frozen=True, slots=True)
 class ChangesTold:
     """Each answer, or why there is none. `revisions`: by the kind of what they are of (Deployment, DaemonSet);
     `addons`: updates by the name of the add-on; `others`: by what was asked, such as ``updates of node groups``."""
 
     revisions: Mapping[str, tuple[Revision, ...] | Unknown] = field(default_factory=dict)
-    events: tuple[EventTold, ...] | Unknown = _NOT_ASKED
-    addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = _NOT_ASKED
+    events: tuple[EventTold, ...] | Unknown = NOT_ASKED
+    addons: Mapping[str, UpdateHistory | Absent | Unknown] | Unknown = NOT_ASKED
     others: Mapping[str, tuple[Happened, ...] | Unknown] = field(default_factory=dict)

@@ -28,6 +28,8 @@ MANAGED_GROUP = "eks.amazonaws.com/nodegroup"
 EKSCTL_GROUP = "alpha.eksctl.io/nodegroup-name"
 NODE_POOL = "karpenter.sh/nodepool"
 PROVISIONER = "karpenter.sh/provisioner-name"  # NodePool's name before Karpenter v0.32
+GROUP_LABELS = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
+"""Each names the group of a node, by who makes it."""
 
 
 class NodeOwner(str, Enum):
@@ -92,7 +94,7 @@ class Node:
     @property
     def group(self) -> str:
         """Name of its node group or NodePool, "" where it has none."""
-        for label in (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP):
+        for label in GROUP_LABELS:
             if label in self.labels:
                 return self.labels[label]
         return ""
@@ -100,8 +102,7 @@ class Node:
     @property
     def groups(self) -> frozenset[str]:
         """Every name ``--nodegroup`` finds this node by."""
-        labels = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
-        return frozenset(self.labels[name] for name in labels if name in self.labels)
+        return frozenset(self.labels[name] for name in GROUP_LABELS if name in self.labels)
 
     @property
     def capacity_type(self) -> str:

@@ -149,6 +149,20 @@ class Pod:
         return f"{self.namespace}/{self.name}"
 
     @property
+    def of_daemon_set(self) -> bool:
+        """Whether it belongs to its node."""
+        return self.owner is not None and self.owner.kind == "DaemonSet"
+
+    @property
+    def deployment(self) -> str:
+        """The name of the Deployment that made it, which is that of its ReplicaSet without the hash that its labels
+        have; "" where none did."""
+        hashed = f"-{self.labels.get('pod-template-hash', '')}"
+        if self.owner is None or self.owner.kind != "ReplicaSet" or len(hashed) < 2:
+            return ""
+        return self.owner.name.removesuffix(hashed) if self.owner.name.endswith(hashed) else ""
+
+    @property
     def finished(self) -> bool:
         return self.phase in ENDED
 

@@ -31,6 +31,13 @@ def is_offered(offered: AddonVersions, kubernetes: str, version: str) -> bool:
     )
 
 
+def offered_for(offered: AddonVersions, *kubernetes: str) -> tuple[str, ...]:
+    """Those for all of these Kubernetes versions, the newest first."""
+    return tuple(
+        each.version for each in offered.versions if {fit.kubernetes for fit in each.fits}.issuperset(kubernetes)
+    )
+
+
 def steps(addon: str, offered: AddonVersions, kubernetes: str, now: str, to: str) -> tuple[str, ...]:
     """The versions to go by, `to` the last: of each minor between, the newest that is offered. Only one where the
     add-on may skip minors, or where the versions are none."""

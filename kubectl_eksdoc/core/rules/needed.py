@@ -82,7 +82,7 @@ def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
             known = (CONTROLLERS.get(pod.labels.get(label, ""), "") for label in _NAME_LABELS)
             role = roles[id(pod.labels)] = next(filter(None, known), "")
         # A DaemonSet has one on every node: a drain takes none of them away.
-        if role and not (pod.owner is not None and pod.owner.kind == "DaemonSet"):
+        if role and not pod.of_daemon_set:
             serving[role].append(pod)
     for role, pods in serving.items():
         yield Backends(role, f"{role} is away until its replacement is Ready", tuple(pods))

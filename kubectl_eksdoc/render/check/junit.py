@@ -59,7 +59,7 @@ def _cases(plan: CheckPlan, area: Area) -> list[_Case]:
     """A code that several checks find is one case."""
     judged = plan.in_area(area)
     codes = dict.fromkeys(code for each in judged for code in each.check.codes)
-    return [_case(plan, code, judged) for code in codes if not plan.wish.only or code.name in plan.wish.only]
+    return [_case(plan, code, judged) for code in codes if plan.wish.asks(code)]
 
 
 def _case(plan: CheckPlan, code: Code, judged: Sequence[Judged]) -> _Case:

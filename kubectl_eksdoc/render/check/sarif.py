@@ -50,7 +50,7 @@ def sarif(view: CheckView, look: Look) -> str:
 
 def _run(view: CheckView) -> Fields:
     plan = view.plan
-    codes = {code.name: code for each in plan.judged for code in each.check.codes if _wanted(plan, code)}
+    codes = {code.name: code for each in plan.judged for code in each.check.codes if plan.wish.asks(code)}
     codes |= {each.code.name: each.code for each in plan.findings}
     order = {name: index for index, name in enumerate(sorted(codes))}
     gate_of = gates(plan)
@@ -74,10 +74,6 @@ def _run(view: CheckView) -> Fields:
         "results": results,
         "properties": {"verdict": words.in_short(plan), "context": known(cluster.identity.context)},
     }
-
-
-def _wanted(plan: CheckPlan, code: Code) -> bool:
-    return not plan.wish.only or code.name in plan.wish.only
 
 
 def _rule(code: Code) -> Fields:

@@ -13,11 +13,11 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_PROBE
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.judging import owner_of
 from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
 from kubectl_eksdoc.core.plan.metadata.sources import Service
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering
+from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import Verdict
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings, subject
 from kubectl_eksdoc.render.encode import Json

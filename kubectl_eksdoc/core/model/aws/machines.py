@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 
 
@@ -171,9 +171,6 @@ class MachineKeys:
         )
 
 
-_NOT_ASKED = Unknown("it was not asked for")
-
-
 @dataclass(frozen=True, slots=True)
 class MachinesTold:
     """Each answer by its name. What is not in here was not asked for."""
@@ -183,8 +180,8 @@ class MachinesTold:
     scaling_groups: Mapping[str, ScalingGroup | Absent | Unknown] = field(default_factory=dict)
     templates: Mapping[TemplateRef, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
     images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
-    account: SaidOptions | Unknown = _NOT_ASKED
-    identities: Set[PodIdentity] | Unknown = _NOT_ASKED
+    account: SaidOptions | Unknown = NOT_ASKED
+    identities: Set[PodIdentity] | Unknown = NOT_ASKED
 
     def and_also(self, other: MachinesTold) -> MachinesTold:
         """With what was told later; the account's own is told but once."""
@@ -194,6 +191,6 @@ class MachinesTold:
             {**self.scaling_groups, **other.scaling_groups},
             {**self.templates, **other.templates},
             {**self.images, **other.images},
-            other.account if self.account is _NOT_ASKED else self.account,
-            other.identities if self.identities is _NOT_ASKED else self.identities,
+            other.account if self.account is NOT_ASKED else self.account,
+            other.identities if self.identities is NOT_ASKED else self.identities,
         )

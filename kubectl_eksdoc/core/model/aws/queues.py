@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,6 @@ class InterruptionKeys:
     role: str = ""
     figures: FiguresOf | None = None
     instances: tuple[str, ...] = ()
-
-
-NOT_ASKED = Unknown("it was not asked for")
 
 
 @dataclass(frozen=True, slots=True)

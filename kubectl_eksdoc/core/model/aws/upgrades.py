@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions, UpdateHistory
 from kubectl_eksdoc.core.model.aws.capacity import Quota, Subnet
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.core.model.aws.insights import Insight
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
-
-NOT_ASKED = Unknown("it was not asked for")
 
 
 @dataclass(frozen=True, slots=True)

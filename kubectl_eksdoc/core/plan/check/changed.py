@@ -20,7 +20,9 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.check.checking import cluster_of
 from kubectl_eksdoc.core.plan.check.checks.grouped import groups, named
+from kubectl_eksdoc.core.plan.check.checks.owners import maker
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import number
 
 EVENTS_KEPT = timedelta(hours=1)
 """--event-ttl of the API server, which EKS does not let one change."""
@@ -61,7 +63,7 @@ def _nodes(facts: CheckFacts, since: datetime) -> Iterator[Change]:
     for group in groups(facts.cluster.nodes):
         new = tuple(node for node in group.nodes if node.created_at is not None and node.created_at >= since)
         if new:
-            what = f"{_n(len(new), 'node')} of {len(group.nodes)} came: {named(new)}"
+            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named(new)}"
             yield Change(_latest(new), group.subject, what, "nodes")
         for node in group.nodes:
             if node.deletion_at is not None and node.deletion_at >= since:
@@ -74,13 +76,11 @@ def _latest(nodes: tuple[Node, ...]) -> datetime:
 
 def _pods(facts: CheckFacts, since: datetime) -> Iterator[Change]:
     """By who made them; a Job's are not told, it makes new ones all the time."""
-    made: dict[tuple[str, str, str], list[Pod]] = defaultdict(list)
+    made: dict[Subject, list[Pod]] = defaultdict(list)
     for pod in facts.cluster.pods:
         if pod.owner is not None and pod.owner.kind != "Job" and not pod.finished:
-            kind, name = _maker(pod)
-            made[pod.namespace, kind, name].append(pod)
-    for (namespace, kind, name), pods in sorted(made.items()):
-        subject = Subject(kind, name, namespace)
+            made[maker(pod)].append(pod)
+    for subject, pods in made.items():
         new = [pod.created_at for pod in pods if pod.created_at is not None and pod.created_at >= since]
         again = [
             pod.ready_at
@@ -90,12 +90,12 @@ def _pods(facts: CheckFacts, since: datetime) -> Iterator[Change]:
         if _mass(len(new), len(pods)):
             yield Change(max(new), subject, f"{len(new)} of its {len(pods)} pods are new", "pods")
         if again:
-            what = f"{_n(len(again), 'pod')} of {len(pods)} restarted and became Ready again"
+            what = f"{number(len(again), 'pod')} of {len(pods)} restarted and became Ready again"
             yield Change(max(again), subject, what, "pods")
         failing = [pod for pod in pods if pod.restarted and not pod.ready]
         if failing and (moment := _started(failing)) is not None and moment >= since:
             why = failing[0].not_ready_because or "no reason is told"
-            what = f"{_n(len(failing), 'pod')} restarted and not Ready: {why}"
+            what = f"{number(len(failing), 'pod')} restarted and not Ready: {why}"
             yield Change(moment, subject, what, "pods")
 
 
@@ -107,24 +107,14 @@ def _mass(new: int, of: int) -> bool:
     return new >= _MASS or (new == of and new > 1)
 
 
-def _maker(pod: Pod) -> tuple[str, str]:
-    """A ReplicaSet's Deployment by its name: the hash that the controller appends is the last part."""
-    owner = pod.owner
-    if owner is None:
-        return "Pod", pod.name
-    if owner.kind == "ReplicaSet" and "-" in owner.name:
-        return "Deployment", owner.name.rpartition("-")[0]
-    return owner.kind, owner.name
-
-
 def _templates(facts: CheckFacts, since: datetime) -> Iterator[Change]:
     for told in facts.past.revisions.values():
         if isinstance(told, Unknown):
             continue
         for each in told:
             if each.at >= since:
-                number = f" (revision {each.number})" if each.number else ""
-                yield Change(each.at, each.of, f"it was given another pod template{number}", "revisions")
+                revision = f" (revision {each.number})" if each.number else ""
+                yield Change(each.at, each.of, f"it was given another pod template{revision}", "revisions")
 
 
 def _addons(facts: CheckFacts, since: datetime) -> Iterator[Change]:
@@ -243,7 +233,3 @@ def _unread_updates(of: str, history: UpdateHistory, since: datetime) -> Iterato
 
 def _why(told: Unknown) -> str:
     return f"{told.why} ({told.missing})" if told.missing and told.missing not in told.why else told.why
-
-
-def _n(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -31,8 +31,7 @@ class Check:
 
 def cluster_of(facts: CheckFacts) -> Subject:
     """The whole cluster as a subject."""
-    eks = "" if isinstance(facts.eks, Unknown) else facts.eks.name
-    return Subject("Cluster", eks or facts.cluster.identity.cluster or "cluster")
+    return Subject("Cluster", facts.name or "cluster")
 
 
 def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:

@@ -30,3 +30,9 @@ class CheckFacts:
     api: ApiTold = ApiTold()
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     past: ChangesTold = ChangesTold()
+
+    @property
+    def name(self) -> str:
+        """The cluster's, as EKS knows it; "" where nothing tells it, as of a dump."""
+        told = "" if isinstance(self.eks, Unknown) else self.eks.name
+        return told or self.cluster.identity.cluster

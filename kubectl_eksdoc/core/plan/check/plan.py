@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.core.model.suppressions import Suppression
@@ -34,6 +35,10 @@ class Wish:
     suppressions: tuple[Suppression, ...] = ()
     symptom: Symptom | None = None
     since: datetime | None = None
+
+    def asks(self, code: Code) -> bool:
+        """Whether what is found of that code is wanted."""
+        return not self.only or code.name in self.only
 
     @property
     def whole(self) -> bool:
@@ -112,7 +117,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
     every = [finding for _, each in found for finding in each]
-    looked_for = {code.name for check in checks for code in check.codes if not wish.only or code.name in wish.only}
+    looked_for = {code.name for check in checks for code in check.codes if wish.asks(code)}
     kept = in_order(finding for each in judged for finding in each.findings)
     return CheckPlan(
         facts,
@@ -128,11 +133,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
 
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
     found: Iterable[Finding] = check.judge(facts)
-    kept = (
-        each
-        for each in found
-        if (not wish.only or each.code.name in wish.only) and (wish.symptom is None or concerns(wish.symptom, each))
-    )
+    kept = (each for each in found if wish.asks(each.code) and (wish.symptom is None or concerns(wish.symptom, each)))
     return tuple(_led(each, reach) for each in in_order(kept))
 
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.model.suppressions import Suppression
+from kubectl_eksdoc.core.plan.check.wording import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def notes(
             continue
         hits = sum(matches(rule, each) for each in found)
         if rule.until < today:
-            ago = _days((today - rule.until).days)
+            ago = number((today - rule.until).days, "day")
             yield f"{_called(rule)} expired on {rule.until.isoformat()} ({ago} ago): {_again(rule, hits)}"
         elif not hits:
             yield f"{_called(rule)} matches nothing: there is no such finding of {rule.code}"
@@ -83,7 +84,3 @@ def _again(rule: Suppression, hits: int) -> str:
 
 def _called(rule: Suppression) -> str:
     return f"the suppression {rule.where}" if rule.where else f"the suppression of {rule.code}"
-
-
-def _days(number: int) -> str:
-    return f"{number} day{'' if number == 1 else 's'}"

@@ -49,7 +49,7 @@ def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> Here | Unkn
     kubelets = [minor_of(node.kubelet) for node in nodes if node.kubelet is not None]
     if not kubelets:
         return Unknown("neither EKS nor the API server tells the control plane's version, and no kubelet its own")
-    newest = max(kubelets, key=lambda each: (each.major, each.minor))
+    newest = max(kubelets)
     return Here(newest, "as the newest kubelet has it: nothing tells the control plane's own", True)
 
 

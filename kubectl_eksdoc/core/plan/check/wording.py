@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -16,9 +17,14 @@ def sourced(text: str, source: Source) -> str:
     return f"{text} ({', '.join(filter(None, (source.document, source.doubt)))})"
 
 
+def doubted(text: str, source: Source) -> str:
+    """With how sure it is where that is not high, and not where it is from."""
+    return f"{text} ({source.doubt})" if source.doubt else text
+
+
 def whence(source: Source) -> str:
-    """The same without a text."""
-    return f"{source.document} ({source.doubt})" if source.doubt else source.document
+    """Where it is from, without a text."""
+    return doubted(source.document, source)
 
 
 def aws(facts: CheckFacts, *words: str) -> str:
@@ -38,8 +44,7 @@ UNNAMED = "NAME-OF-THE-CLUSTER"
 
 def name_of(facts: CheckFacts) -> str:
     """The cluster's, as EKS knows it, for commands."""
-    told = "" if isinstance(facts.eks, Unknown) else facts.eks.name
-    return told or facts.cluster.identity.cluster or UNNAMED
+    return facts.name or UNNAMED
 
 
 def ago(now: datetime, then: datetime) -> str:
@@ -56,6 +61,12 @@ def number(count: int, name: str) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """``a, b and 6 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def day(moment: datetime) -> str:
     """``2026-11-22``."""
     return moment.date().isoformat()
@@ -66,3 +77,10 @@ def issue(each: Issue, most: int = 5) -> str:
     more = " …" if len(each.resources) > most else ""
     where = f" ({', '.join(each.resources[:most])}{more})" if each.resources else ""
     return f"{each.code or 'an issue without a code'}{f': {each.message}' if each.message else ''}{where}"
+
+
+def unwell(status: str, well: Collection[str], issues: Sequence[Issue]) -> str:
+    """``its status is DEGRADED and EKS sees 2 health issues in it``; "" where neither is so."""
+    said = [f"its status is {status}"] if status and status not in well else []
+    said += [f"EKS sees {number(len(issues), 'health issue')} in it"] if issues else []
+    return " and ".join(said)

@@ -42,10 +42,7 @@ def is_karpenter(pod: Pod) -> bool:
 
 def deployment_of(pod: Pod) -> tuple[str, str] | None:
     """Namespace and name; None where no Deployment made it."""
-    hashed = f"-{pod.labels.get('pod-template-hash', '')}"
-    if pod.owner is None or pod.owner.kind != "ReplicaSet" or len(hashed) < 2 or not pod.owner.name.endswith(hashed):
-        return None
-    return pod.namespace, pod.owner.name.removesuffix(hashed)
+    return (pod.namespace, pod.deployment) if pod.deployment else None
 
 
 def pods_of(cluster: Cluster, of: Named) -> tuple[Pod, ...]:

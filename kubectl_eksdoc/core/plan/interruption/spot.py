@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.installs import deployment_of
+from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.core.rules.guards import matching
 
 NOTICE_S = 120
@@ -182,13 +182,3 @@ def _at_risk(owner: Subject, pods: list[Pod], spot: set[str]) -> AtRisk:
 
 def is_dns(pod: Pod) -> bool:
     return is_coredns(pod.namespace, pod.labels)
-
-
-def owner_of(pod: Pod) -> Subject:
-    """Of a pod of a Deployment that, and not its ReplicaSet."""
-    deployment = deployment_of(pod)
-    if deployment is not None:
-        return Subject("Deployment", deployment[1], deployment[0])
-    if pod.owner is None:
-        return Subject("Pod", pod.name, pod.namespace)
-    return Subject(pod.owner.kind, pod.owner.name, pod.namespace)

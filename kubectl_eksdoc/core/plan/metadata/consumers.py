@@ -56,7 +56,7 @@ class Consumer:
     agents_without: bool = False
 
     def needs_credentials(self, pod: Pod) -> bool:
-        agent = pod.owner is not None and pod.owner.kind == "DaemonSet"
+        agent = pod.of_daemon_set
         return self.credentials and not (agent and self.agents_without)
 
     def lacks(self, started: Started) -> tuple[Need, ...]:

@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.inside import fails
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off
+from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
 
 _MOST_PODS = 5
@@ -102,16 +103,6 @@ def _together(sufferers: Iterable[Sufferer]) -> list[list[Sufferer]]:
         owner = each.pod.owner.uid if each.pod.owner is not None else each.pod.key
         found.setdefault((owner, each.why, each.way_out), []).append(each)
     return list(found.values())
-
-
-def owner_of(pod: Pod) -> Subject:
-    """Of a pod of a Deployment that, and not its ReplicaSet."""
-    if pod.owner is None:
-        return Subject("Pod", pod.name, pod.namespace)
-    hashed = f"-{pod.labels.get('pod-template-hash', '')}"
-    if pod.owner.kind == "ReplicaSet" and len(hashed) > 1 and pod.owner.name.endswith(hashed):
-        return Subject("Deployment", pod.owner.name.removesuffix(hashed), pod.namespace)
-    return Subject(pod.owner.kind, pod.owner.name, pod.namespace)
 
 
 def _of_pods(alike: NodesAlike, same: Sequence[Sufferer], hops: int) -> Finding:

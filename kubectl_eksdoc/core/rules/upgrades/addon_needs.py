@@ -108,6 +108,11 @@ def needs(software: Software, target: Version, nodes: str = "") -> tuple[Need, .
     return tuple(each for each in NEEDS if each.software == software and _concerns(each, target, nodes))
 
 
+def only_if(software: Software, target: Version) -> str:
+    """The condition under which something holds for it at `target`, a clause; "" where what holds does so without."""
+    return next((need.only_if for need in needs(software, target) if need.only_if), "")
+
+
 def meets(need: Need, installed: Installed) -> Verdict:
     """Whether what is installed will do."""
     if installed is None:

@@ -95,7 +95,12 @@ def recognised(image: str) -> Software | None:
 def labelled(labels: Mapping[str, str]) -> Software | None:
     """Which of them a pod of those labels is, for one whose images tell nothing (a mirror under other names). Which of
     its containers has the version is not told: sidecars have others."""
-    return next((each for each in SOFTWARE if any(labels.get(key) == value for key, value in each.labels)), None)
+    found = min((_BY_LABEL[pair] for pair in labels.items() if pair in _BY_LABEL), default=None)
+    return None if found is None else SOFTWARE[found]
+
+
+_BY_LABEL = {pair: place for place, each in reversed([*enumerate(SOFTWARE)]) for pair in each.labels}
+"""The first in `SOFTWARE` with that label: every pod of a cluster is looked up here."""
 
 
 def installed_version(of: Software, image: str, variables: Mapping[str, str] | None = None) -> Version | Unknown:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import NOT_ASKED, Figures, Key, RolePolicies, Rule, Target
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.core.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption

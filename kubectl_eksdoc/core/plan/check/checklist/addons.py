@@ -101,12 +101,7 @@ def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Versio
 def _fitting(addon: Addon, have: str, offered: AddonVersions, now: Version, step: Version, default: str) -> _Move:
     """Of those that fit both sides the default of the step, or else the newest."""
     old, new = in_words(now), in_words(step)
-    both = [
-        each.version
-        for each in offered.versions
-        if addon_versions.is_offered(offered, old, each.version)
-        and addon_versions.is_offered(offered, new, each.version)
-    ]
+    both = addon_versions.offered_for(offered, old, new)
     if both and now != step:
         to = default if default in both else both[0]
         return _Move(addon, have, to, True, f"{have} is not made for {new}; {to} is made for both {old} and {new}")

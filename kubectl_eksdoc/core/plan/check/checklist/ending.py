@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.check_codes import nodes as node_codes
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.asking import check
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.core.plan.check.checks.owners import maker
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import number
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words, minor_of
 
 _GUIDE = Source("EKS user guide, update-cluster and fargate-pod-patching")
@@ -35,18 +36,18 @@ def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = 
     pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished]
     if not pods:
         return
-    owners = sorted({_owner(pod) for pod in pods})
+    owners = sorted({maker(pod) for pod in pods}, key=lambda each: (each.namespace, each.kind, each.name))
     restarts = [
-        kubectl("rollout restart", kind.lower(), name, namespace)
-        for namespace, kind, name in owners
-        if kind in _RESTARTED
+        kubectl("rollout restart", each.kind.lower(), each.name, each.namespace)
+        for each in owners
+        if each.kind in _RESTARTED
     ]
-    others = [f"{kind} {namespace}/{name}" for namespace, kind, name in owners if kind not in _RESTARTED]
+    others = [f"{each.kind} {each}" for each in owners if each.kind not in _RESTARTED]
     more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
     by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
     yield Step(
         phase,
-        f"Restart the owners of {len(pods)} pod{'' if len(pods) == 1 else 's'} on Fargate",
+        f"Restart the owners of {number(len(pods), 'pod')} on Fargate",
         f"{because}a Fargate node has the version that the control plane had when its pod started, and is not drained;"
         " the restart of a Deployment or StatefulSet keeps to its own rollout strategy: no PodDisruptionBudget holds it"
         f" back.{more}{by_hand}",
@@ -56,15 +57,6 @@ def restarted(facts: CheckFacts, version: Version, phase: Phase, because: str = 
         at=version,
         source=_GUIDE,
     )
-
-
-def _owner(pod: Pod) -> tuple[str, str, str]:
-    """Namespace, kind and name; a ReplicaSet's Deployment by its name, whose last part is the hash."""
-    if pod.owner is None:
-        return pod.namespace, "Pod", pod.name
-    if pod.owner.kind == "ReplicaSet" and "-" in pod.owner.name:
-        return pod.namespace, "Deployment", pod.owner.name.rpartition("-")[0]
-    return pod.namespace, pod.owner.kind, pod.owner.name
 
 
 def verified(facts: CheckFacts) -> Iterator[Step]:

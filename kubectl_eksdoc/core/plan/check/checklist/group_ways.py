@@ -23,6 +23,8 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group
 from kubectl_eksdoc.core.plan.check.checks.node_images import own_image
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import listed
+from kubectl_eksdoc.core.plan.drain.handoff.instead import STOP
 from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
@@ -30,18 +32,7 @@ _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, Up
 MINUTES = 15
 """So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
 
-_STUCK = frozenset(
-    code.name
-    for code in (
-        codes.BUDGET_NEVER,
-        codes.BUDGET_SYNC_FAILED,
-        codes.BUDGET_UNHEALTHY,
-        codes.SEVERAL_BUDGETS,
-        codes.POD_STUCK,
-        codes.POD_RETURNS,
-        codes.NODE_SLOW,
-    )
-)
+_STUCK = STOP | {codes.NODE_SLOW.name}
 """What EKS would wait for in vain. It does not know annotations by which owners ask not to be disrupted."""
 
 _AMI_TYPES: Mapping[Family, str] = {
@@ -69,7 +60,7 @@ def way_of(facts: CheckFacts, group: Group, version: Version) -> Chosen:
     change = _as_told(facts, group, version) or _by_family(group, version)
     held = tuple(dict.fromkeys(_held(facts, group)))
     if change.way in (Way.IN_PLACE, Way.UNKNOWN) and held:
-        why = f"an update in place waits {MINUTES} minutes for each node and fails on {_few(held)}"
+        why = f"an update in place waits {MINUTES} minutes for each node and fails on {listed(held, 1)}"
         return Chosen(Way.NEW_GROUP, why, _UPDATE, held)
     return Chosen(change.way, change.why, change.source, held)
 
@@ -141,7 +132,3 @@ def _makers(pod: str) -> Iterator[str]:
     """Its own name, and each part of it that a dash ends: a controller's name is the beginning of its pods'."""
     yield pod
     yield from (pod[:at] for at, letter in enumerate(pod) if letter == "-")
-
-
-def _few(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist import karpenter
@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
 from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import aws, in_region, name_of
+from kubectl_eksdoc.core.plan.check.wording import aws, in_region, name_of, number
 from kubectl_eksdoc.core.rules.upgrades.amis import Way
 from kubectl_eksdoc.core.rules.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.core.rules.upgrades.software import CLUSTER_AUTOSCALER
@@ -75,11 +75,7 @@ def _behind(group: Group, version: Version) -> bool:
 def _too_old(facts: CheckFacts, group: Group, step: Version) -> str:
     """Why the control plane must not get `step` while they are as they are; "" where an earlier step has them upgraded
     already, or they are young enough. A group goes as a whole, to the version before the step that asks for it."""
-    oldest = min(
-        (minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None),
-        key=lambda each: (each.major, each.minor),
-        default=None,
-    )
+    oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
     if oldest is None:
         return ""
     now = facts.way.now
@@ -181,16 +177,8 @@ def _emptied(group: Group) -> tuple[str, ...]:
 def _nodes(group: Group) -> str:
     """The command that lists them."""
     labels = group.nodes[0].labels if group.nodes else {}
-    label = next((key for key in _LABELS if labels.get(key) == group.name and group.name), "")
+    label = next((key for key in GROUP_LABELS if labels.get(key) == group.name and group.name), "")
     return shell("kubectl", "get", "nodes", *(("-l", f"{label}={group.name}") if label else ()))
-
-
-_LABELS = (
-    "eks.amazonaws.com/nodegroup",
-    "karpenter.sh/nodepool",
-    "karpenter.sh/provisioner-name",
-    "alpha.eksctl.io/nodegroup-name",
-)
 
 
 def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
@@ -218,7 +206,7 @@ def _self_managed(facts: CheckFacts, group: Group, version: Version, phase: Phas
     names = [node.name for node in group.nodes]
     yield Step(
         phase,
-        f"Replace {len(names)} self-managed node{'' if len(names) == 1 else 's'} by nodes of {in_words(version)}",
+        f"Replace {number(len(names), 'self-managed node')} by nodes of {in_words(version)}",
         f"{because}new nodes come first: a new version of the launch template, then a higher desired capacity, with the"
         " new instances protected from scale-in; the old ones are drained and then terminated one by one by their ids,"
         " each with decrement. Lowering the desired capacity instead lets the group choose, without regard for budgets",
@@ -264,7 +252,7 @@ def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, bec
     names = [node.name for node in group.nodes]
     yield Step(
         phase,
-        f"Upgrade {len(names)} hybrid node{'' if len(names) == 1 else 's'}, each on its own machine",
+        f"Upgrade {number(len(names), 'hybrid node')}, each on its own machine",
         f"{because}nobody but you replaces them: each is drained, upgraded by nodeadm and let in again, or new machines"
         " are joined and the old ones go",
         (

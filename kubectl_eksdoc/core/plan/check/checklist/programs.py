@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
 from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
+from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, only_if, placed
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 
@@ -26,9 +26,8 @@ class _Move:
 def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Version) -> Iterator[Step]:
     """In the step from `now` to the next minor. `there`: all programs that run."""
     for move in _moves(facts, there, step, Place.BEFORE_CONTROL_PLANE):
-        conditions = [need.only_if for need in needs(move.of.software, step) if need.only_if]
-        condition = f" (if {conditions[0]})" if conditions else ""
-        yield _step(move, Phase.BEFORE_CONTROL_PLANE, now, condition)
+        condition = only_if(move.of.software, step)
+        yield _step(move, Phase.BEFORE_CONTROL_PLANE, now, f" (if {condition})" if condition else "")
 
 
 def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterator[Step]:

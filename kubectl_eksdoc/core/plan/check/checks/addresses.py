@@ -15,10 +15,9 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
-from kubectl_eksdoc.core.plan.check.checks.managed import groups_unknown, node_groups, subject
+from kubectl_eksdoc.core.plan.check.checks.managed import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import aws, number, sourced
 from kubectl_eksdoc.core.rules.group_updates import surge, unavailable
@@ -175,7 +174,7 @@ def _pods_a_node(facts: CheckFacts, group: NodeGroup) -> int | None:
     """Those with an address of their own, on the average, rounded up; None where it has no nodes or pods are unread."""
     if facts.cluster.unread(kinds.NODES, kinds.PODS):
         return None
-    nodes = {each.name for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == group.name}
+    nodes = {each.name for each in nodes_of(facts, group.name)}
     pods = [each for each in facts.cluster.pods if each.node in nodes and not each.finished]
     held = sum(1 for each in pods if not each.calls.host_network)
     return math.ceil(held / len(nodes)) if nodes else None

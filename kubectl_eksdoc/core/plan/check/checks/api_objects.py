@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
@@ -26,12 +26,12 @@ from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (
 )
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.plan.check.wording import doubted, listed
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.core.rules.upgrades.written_versions import KEPT_BY_SERVER, STAYS, innocent
 
-_NOT_LISTED = Unknown("it was not asked for")
 _MOST = 5
 _SOMEBODY = "a client without a name"
 _APPLY = "kubectl-client-side-apply"
@@ -82,7 +82,7 @@ def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> 
 
 def _told(facts: CheckFacts, resource: Resource) -> KindTold:
     found = (each for each in facts.api.written if each.resource.full_name == resource.full_name)
-    return next(found, KindTold(resource, _NOT_LISTED))
+    return next(found, KindTold(resource, NOT_ASKED))
 
 
 def _uses(facts: CheckFacts) -> Iterator[_Use]:
@@ -98,8 +98,7 @@ def _innocent(each: WrittenObject, sign: Written, way: Way) -> str:
     kept = {KEPT_BY_SERVER: "true"} if each.kept_by_server else None
     found = innocent(sign, each.of.name, kept)
     if found is not None:
-        sure = found.source.confidence
-        return found.why + ("" if sure is Confidence.HIGH else f" (confidence: {sure.value})")
+        return doubted(found.why, found.source)
     return _APPLIED_ANEW if sign.manager == _APPLY and _applied_anew(each, way) else ""
 
 
@@ -169,9 +168,7 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
     for use in uses:
         alike[use.sign.kind, use.sign.api_version, use.why][str(_subject(use.of))] = None
     for (kind, api_version, why), names in alike.items():
-        listed = list(names)
-        more = f" and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
-        subject = Subject(kind, f"{', '.join(listed[:_MOST])}{more}")
+        subject = Subject(kind, listed(list(names)))
         yield Finding(codes.WRITTEN, Severity.INFO, Status.PASS, subject, f"written in {api_version}: {why}")
 
 

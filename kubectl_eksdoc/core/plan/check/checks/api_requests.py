@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.plan.check.checking import cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.checks.api_rewriting import follows, severity, sources
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.plan.check.wording import aws, in_region, whence
 from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import (
     CAVEAT,
     CAVEAT_SOURCE,
@@ -47,8 +48,9 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
         message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
-        sure = f"{CAVEAT_SOURCE.document} (confidence: {CAVEAT_SOURCE.confidence.value})"
-        yield Finding(codes.REQUESTED, Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, sure))
+        yield Finding(
+            codes.REQUESTED, Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, whence(CAVEAT_SOURCE))
+        )
 
 
 def _row(request: DeprecatedRequest) -> RemovedApi | None:
@@ -87,11 +89,10 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
 
 def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Remedy]:
     """Source: EKS best practices, cluster upgrades (query of the audit log)."""
-    name, where = _cluster(facts)
     yield from _insights_of(facts, removed)
     yield _asking(
         "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs",
-        _query(name, where) if name else "",
+        _query(facts.name, in_region(facts)) if facts.name else "",
     )
     then = follows(row, facts.way) if row is not None else ""
     yield Remedy(f"Update that client, or its configuration. {then}".strip())
@@ -99,10 +100,9 @@ def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Re
 
 def _insights_of(facts: CheckFacts, version: str) -> Iterator[Remedy]:
     """Source: EKS API, ListInsights and DescribeInsight (deprecationDetails, clientStats)."""
-    name, where = _cluster(facts)
     yield _asking(
         "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them)",
-        _insights(name, version, where) if name else "",
+        _insights(facts, version) if facts.name else "",
     )
 
 
@@ -110,16 +110,9 @@ def _asking(text: str, command: str) -> Remedy:
     return Remedy(f"{text}{':' if command else '.'}", command)
 
 
-def _cluster(facts: CheckFacts) -> tuple[str, tuple[str, ...]]:
-    """Its name, "" if nothing tells it, and the words that say where it is."""
-    name = "" if isinstance(facts.eks, Unknown) else facts.eks.name
-    identity = facts.cluster.identity
-    return name or identity.cluster, ("--region", identity.region) if identity.region else ()
-
-
-def _insights(cluster: str, version: str, where: tuple[str, ...]) -> str:
+def _insights(facts: CheckFacts, version: str) -> str:
     wanted = ("--filter", f"kubernetesVersions={version}")
-    return shell("aws", "eks", "list-insights", "--cluster-name", cluster, *wanted, *where)
+    return aws(facts, "eks", "list-insights", "--cluster-name", facts.name, *wanted)
 
 
 _QUERY = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, When
 from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.upgrades.conversions import PLUGIN, by_hand, convertible
 from kubectl_eksdoc.core.rules.upgrades.conversions import convert as converting
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
@@ -38,10 +38,8 @@ def severity(row: RemovedApi, worst: Severity) -> Severity:
 
 def sources(row: RemovedApi) -> tuple[str, ...]:
     """Whence the removal is known, and how surely."""
-    sure = row.source.confidence
-    doubt = "" if sure is Confidence.HIGH else f" (confidence: {sure.value})"
     planned = (f"its removal with {in_words(row.removed)} is announced, and was not seen yet",) if row.planned else ()
-    return (*planned, f"{row.source.document}{doubt}")
+    return (*planned, whence(row.source))
 
 
 def follows(row: RemovedApi, way: Way) -> str:

@@ -17,9 +17,9 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.grouped import named
-from kubectl_eksdoc.core.plan.check.checks.latest_updates import IN_PROGRESS, SUCCESSFUL, begun, standing
+from kubectl_eksdoc.core.plan.check.checks.latest_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import aws, day, issue, name_of, number, sourced
+from kubectl_eksdoc.core.plan.check.wording import aws, day, issue, number, sourced, unwell
 from kubectl_eksdoc.core.rules.upgrades import path
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
@@ -39,14 +39,12 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
         why = Unknown("EKS does not tell its status")
         yield unknown(codes.CLUSTER_HEALTH, cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
         return
-    said = [f"its status is {eks.status}"] if eks.status not in (_ACTIVE, "") else []
-    said += [f"EKS sees {number(len(eks.issues), 'health issue')} in it"] if eks.issues else []
     yield Finding(
         codes.CLUSTER_HEALTH,
         Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
         Status.FAIL,
         cluster_of(facts),
-        " and ".join(said),
+        unwell(eks.status, (_ACTIVE,), eks.issues),
         tuple(map(issue, eks.issues)),
         (
             Remedy(
@@ -79,7 +77,7 @@ def _under_way(facts: CheckFacts, each: Update) -> Finding:
         cluster_of(facts),
         f"an update is under way ({each.type}{begun(facts, each)}): EKS takes no other one until it has ended",
         (f"update {each.id}",),
-        (Remedy("Wait until it has ended:", _describe(facts, each)),),
+        (Remedy("Wait until it has ended:", describe(facts, each)),),
     )
 
 
@@ -91,12 +89,8 @@ def _failed(facts: CheckFacts, each: Update) -> Finding:
         cluster_of(facts),
         f"its last update ({each.type}{begun(facts, each)}) has failed; the next one may for the same reason",
         (*map(issue, each.errors), f"update {each.id}"),
-        (Remedy("See what it failed for, and mend that first.", _describe(facts, each)),),
+        (Remedy("See what it failed for, and mend that first.", describe(facts, each)),),
     )
-
-
-def _describe(facts: CheckFacts, each: Update) -> str:
-    return aws(facts, "eks", "describe-update", "--name", name_of(facts), "--update-id", each.id)
 
 
 def _rollback(facts: CheckFacts) -> Iterator[Finding]:

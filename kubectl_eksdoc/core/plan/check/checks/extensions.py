@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.backends import KINDS, backends, endpoints_of
-from kubectl_eksdoc.core.plan.check.checks.grouped import listed
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import listed
 
 _READERS = {
     "metrics.k8s.io": "autoscalers by CPU or memory do not scale, and `kubectl top` shows nothing",

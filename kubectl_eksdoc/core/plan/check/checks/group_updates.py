@@ -11,14 +11,14 @@ from kubectl_eksdoc.core.model.check_codes import groups as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
-from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
+from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
-from kubectl_eksdoc.core.plan.check.checks.latest_updates import begun, standing
-from kubectl_eksdoc.core.plan.check.checks.managed import subject
+from kubectl_eksdoc.core.plan.check.checks.latest_updates import begun, describe, standing
+from kubectl_eksdoc.core.plan.check.checks.managed import nodes_of, subject
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import aws, issue, name_of
+from kubectl_eksdoc.core.plan.check.wording import issue
 from kubectl_eksdoc.core.rules.evictions import evict
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 from kubectl_eksdoc.core.rules.guards import matching
@@ -55,7 +55,7 @@ def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
         subject(name),
         f"an update of it is under way ({each.type}{begun(facts, each)}): EKS takes no other one until it has ended",
         (*_parameters(each), f"update {each.id}"),
-        (Remedy("Wait until it has ended:", _describe(facts, name, each)),),
+        (Remedy("Wait until it has ended:", describe(facts, each, "--nodegroup-name", name)),),
     )
 
 
@@ -68,6 +68,7 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
             _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
         )
     drain = shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}")
+    seen_by = describe(facts, each, "--nodegroup-name", name)
     remedies = [Remedy("See what each of its pods is held by, and what to do:", drain)] if evictions else []
     yield Finding(
         codes.NODEGROUP_UPDATE,
@@ -76,7 +77,7 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
         subject(name),
         f"its last update ({each.type}{begun(facts, each)}) has failed: {_codes(each)}",
         (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
-        (*remedies, Remedy("See what it failed for, and mend that first.", _describe(facts, name, each))),
+        (*remedies, Remedy("See what it failed for, and mend that first.", seen_by)),
     )
 
 
@@ -88,11 +89,6 @@ def _codes(each: Update) -> str:
 def _parameters(each: Update) -> tuple[str, ...]:
     said = [f"{name} {value}" for name, value in each.parameters if value]
     return (f"asked for: {', '.join(said)}",) if said else ()
-
-
-def _describe(facts: CheckFacts, name: str, each: Update) -> str:
-    which = ("--name", name_of(facts), "--nodegroup-name", name, "--update-id", each.id)
-    return aws(facts, "eks", "describe-update", *which)
 
 
 def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
@@ -122,7 +118,7 @@ def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
 
 
 def _stays(pod: Pod) -> bool:
-    return pod.finished or pod.mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet")
+    return pod.finished or pod.mirror or pod.of_daemon_set
 
 
 def _everything(pod: Pod) -> bool:
@@ -131,7 +127,7 @@ def _everything(pod: Pod) -> bool:
 
 
 def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
-    ours = [node for node in facts.cluster.nodes if node.labels.get(MANAGED_GROUP) == name]
+    ours = nodes_of(facts, name)
     words = {word.strip("[](),.;:'\"") for text in said for word in text.split()}
     return [node for node in ours if node.name in words] or ours
 

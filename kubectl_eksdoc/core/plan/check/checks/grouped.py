@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.core.plan.check.wording import number
+from kubectl_eksdoc.core.plan.check.wording import listed, number
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
 _KINDS = {
@@ -17,7 +17,6 @@ _KINDS = {
     NodeOwner.KARPENTER: "NodePool",
     NodeOwner.AUTO_MODE: "NodePool",
 }
-_MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,6 @@ def counted(nodes: Sequence[object]) -> str:
     return number(len(nodes), "node")
 
 
-def named(nodes: Sequence[Node], most: int = _MOST) -> str:
+def named(nodes: Sequence[Node]) -> str:
     """``blue-1, blue-2 and 6 more``."""
-    return listed([node.name for node in nodes], most)
-
-
-def listed(names: Sequence[str], most: int = _MOST) -> str:
-    """``a, b and 6 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    return listed([node.name for node in nodes])

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import ago, aws, day, name_of, number, sourced
+from kubectl_eksdoc.core.plan.check.wording import ago, aws, day, listed, name_of, number, sourced
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
 
 REMEMBERED = timedelta(days=30)
@@ -132,8 +132,7 @@ def _misfits(detail: InsightDetail) -> Iterator[str]:
 
 def _resources(detail: InsightDetail) -> Iterator[str]:
     if detail.resources:
-        more = f" and {len(detail.resources) - _MOST} more" if len(detail.resources) > _MOST else ""
-        yield f"{', '.join(detail.resources[:_MOST])}{more}"
+        yield listed(detail.resources)
 
 
 def _age(facts: CheckFacts, each: Insight) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import ago
+from kubectl_eksdoc.core.plan.check.wording import ago, aws, name_of
 
 IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
 """As EKS writes the status of an update (botocore, eks/2017-11-01, UpdateStatus)."""
@@ -32,3 +32,8 @@ def standing(history: UpdateHistory) -> Standing:
 def begun(facts: CheckFacts, each: Update) -> str:
     """``, begun 5 hours ago``; "" where it is not told."""
     return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
+
+
+def describe(facts: CheckFacts, each: Update, *of: str) -> str:
+    """The command that shows it; `of`: the words that say whose it is, none for the cluster's own."""
+    return aws(facts, "eks", "describe-update", "--name", name_of(facts), *of, "--update-id", each.id)

@@ -11,10 +11,11 @@ from kubectl_eksdoc.core.model.check_codes import groups as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import aws, issue, name_of, number
+from kubectl_eksdoc.core.plan.check.wording import aws, issue, name_of, unwell
 from kubectl_eksdoc.core.rules.upgrades.amis import CUSTOM, Family, family_of_type
 
 _WELL = ("ACTIVE", "UPDATING")
@@ -26,6 +27,11 @@ def node_groups(facts: CheckFacts) -> tuple[NodeGroup, ...]:
     if isinstance(told, Unknown):
         return ()
     return tuple(each for _, each in sorted(told.items()) if isinstance(each, NodeGroup))
+
+
+def nodes_of(facts: CheckFacts, name: str) -> list[Node]:
+    """Those of one group, as far as nodes were read."""
+    return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == name]
 
 
 def groups_unknown(facts: CheckFacts, code: Code, what: str, severity: Severity = Severity.MEDIUM) -> Iterator[Finding]:
@@ -55,14 +61,12 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown("EKS does not tell its status")
             yield unknown(codes.NODEGROUP_HEALTH, subject(group.name), "whether it is well", why)
         elif group.issues or group.status not in _WELL:
-            said = [f"its status is {group.status}"] if group.status not in (*_WELL, "") else []
-            said += [f"EKS sees {number(len(group.issues), 'health issue')} in it"] if group.issues else []
             yield Finding(
                 codes.NODEGROUP_HEALTH,
                 Severity.HIGH,
                 Status.FAIL,
                 subject(group.name),
-                f"{' and '.join(said)}: an update of it is refused, or fails",
+                f"{unwell(group.status, _WELL, group.issues)}: an update of it is refused, or fails",
                 tuple(map(issue, group.issues)),
                 (
                     Remedy(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import programs as codes
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check, unread
 from kubectl_eksdoc.core.plan.check.checks.running import running
@@ -57,13 +56,9 @@ def _on_the_way(facts: CheckFacts) -> Iterator[Gotcha]:
     way = facts.way
     yield from on_the_way(RELEASE_NOTES, way.now, way.target, When.CONTROL_PLANE)
     kubelets = [minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None]
-    oldest = min(kubelets, key=_age, default=way.now)
+    oldest = min(kubelets, default=way.now)
     for when in (When.NODES, When.NEW_GROUPS):
         yield from on_the_way(RELEASE_NOTES, oldest, way.target, when)
-
-
-def _age(version: Version) -> tuple[int, int]:
-    return version.major, version.minor
 
 
 def _concerned(note: Gotcha, there: _There) -> Finding | None:

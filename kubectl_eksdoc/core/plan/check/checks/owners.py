@@ -26,10 +26,9 @@ class Owners:
         """The pod itself where nothing makes it, or its node does (a static pod)."""
         if pod.owner is None or pod.owner.kind == "Node":
             return Subject("Pod", pod.name, pod.namespace)
+        if pod.deployment and pod.owner.uid not in self.above:
+            return Subject("Deployment", pod.deployment, pod.namespace)  # its ReplicaSet was not read
         top = self._top(pod.owner)
-        hashed = f"-{pod.labels.get('pod-template-hash', '')}"
-        if top.kind == "ReplicaSet" and top.uid not in self.above and len(hashed) > 1 and top.name.endswith(hashed):
-            return Subject("Deployment", top.name.removesuffix(hashed), pod.namespace)  # its ReplicaSet was not read
         return Subject(top.kind, top.name, pod.namespace)
 
     def of(self, made: Workload | Job) -> Subject:
@@ -51,3 +50,13 @@ def owners(cluster: Cluster) -> Owners:
     """As far as ReplicaSets and Jobs were read."""
     sets = {each.uid: each.owner for each in cluster.workloads if each.kind == "ReplicaSet"}
     return Owners(sets | {each.uid: each.owner for each in cluster.jobs})
+
+
+def maker(pod: Pod) -> Subject:
+    """Who made it, as far as the pod itself tells: of a ReplicaSet the Deployment by its name, of which the hash that
+    the controller appends is the last part."""
+    if pod.owner is None:
+        return Subject("Pod", pod.name, pod.namespace)
+    if pod.owner.kind == "ReplicaSet" and "-" in pod.owner.name:
+        return Subject("Deployment", pod.owner.name.rpartition("-")[0], pod.namespace)
+    return Subject(pod.owner.kind, pod.owner.name, pod.namespace)

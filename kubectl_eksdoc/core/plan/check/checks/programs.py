@@ -18,9 +18,9 @@ from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.running import Running, running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import whence
-from kubectl_eksdoc.core.rules.addon_versions import is_offered, target
-from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
+from kubectl_eksdoc.core.plan.check.wording import issue, whence
+from kubectl_eksdoc.core.rules.addon_versions import is_offered, offered_for, target
+from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, only_if, placed
 from kubectl_eksdoc.core.rules.upgrades.amis import Family, family_of_os
 from kubectl_eksdoc.core.rules.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
@@ -110,18 +110,15 @@ def _misfits(facts: CheckFacts) -> Iterator[_Misfit]:
             continue  # said to be unknown
         now = facts.way.now
         for step in facts.way.steps or (facts.way.target,):
-            old, new = in_words(now), in_words(step)
-            if not is_offered(offered, new, addon.version):
-                versions = [each.version for each in offered.versions]
-                fit = (each for each in versions if is_offered(offered, old, each) and is_offered(offered, new, each))
-                yield _Misfit(addon, offered, now, step, tuple(fit))
+            if not is_offered(offered, in_words(step), addon.version):
+                yield _Misfit(addon, offered, now, step, offered_for(offered, in_words(now), in_words(step)))
                 break
             now = step
 
 
 def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
     name, step = of.addon.name, in_words(of.step)
-    fitting = [each.version for each in of.offered.versions if is_offered(of.offered, step, each.version)]
+    fitting = offered_for(of.offered, step)
     also = f", {len(of.both)} of them {in_words(of.before)}, too" if of.both and of.before != of.step else ""
     update = shell("kubectl", "eksdoc", "addon-diff", name, "--to", of.to) if of.to else ""
     return Finding(
@@ -147,7 +144,7 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             Status.FAIL if bad else Status.UNKNOWN,
             _addon(addon),
             f"EKS says that it is {addon.status or 'in no known state'}",
-            tuple(f"{issue.code}: {issue.message}" for issue in addon.issues),
+            tuple(map(issue, addon.issues)),
             (Remedy("Mend it before the upgrade; what was done to it last:", _past(addon)),),
             "" if bad else "the state of the add-on",
         )
@@ -181,17 +178,16 @@ def _before(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, codes.PROGRAM_BEFORE, "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is Place.BEFORE_CONTROL_PLANE and facts.way.steps:
-            conditions = [need.only_if for need in needs(each.software, step) if need.only_if]
-            sure = not conditions
+            condition = only_if(each.software, step)
             yield Finding(
                 codes.PROGRAM_BEFORE,
                 Severity.HIGH,
-                Status.FAIL if sure else Status.UNKNOWN,
+                Status.UNKNOWN if condition else Status.FAIL,
                 each.subject,
                 f"{_what(each)} is to be updated before the control plane gets {in_words(step)}: {found.why}",
                 _sources(each, found),
                 (Remedy(f"Update it{_to(found)} before that step."),),
-                "" if sure else f"whether {conditions[0]}",
+                f"whether {condition}" if condition else "",
             )
 
 

@@ -16,11 +16,11 @@ from kubectl_eksdoc.core.model.check_codes import capacity as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
+from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.addresses import MINIMAL
-from kubectl_eksdoc.core.plan.check.checks.managed import groups_unknown, node_groups, subject
+from kubectl_eksdoc.core.plan.check.checks.managed import groups_unknown, node_groups, nodes_of, subject
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import aws, number
 from kubectl_eksdoc.core.rules.group_updates import surge, unavailable
@@ -55,10 +55,6 @@ def _added(facts: CheckFacts, group: NodeGroup) -> int:
     return surge(len(zones), unavailable(group.at_once, group.size or 0))
 
 
-def _nodes(facts: CheckFacts, group: NodeGroup) -> list[Node]:
-    return [each for each in facts.cluster.nodes if each.labels.get(MANAGED_GROUP) == group.name]
-
-
 def _cpus(node: Node) -> int | None:
     """vCPUs: what a kubelet keeps for itself is less than one of them (EKS user guide, on kubeReserved)."""
     milli = node.allocatable.get("cpu")
@@ -66,7 +62,7 @@ def _cpus(node: Node) -> int | None:
 
 
 def _cpus_needed(facts: CheckFacts, group: NodeGroup) -> Amount:
-    sizes = [cpus for each in _nodes(facts, group) if (cpus := _cpus(each)) is not None]
+    sizes = [cpus for each in nodes_of(facts, group.name) if (cpus := _cpus(each)) is not None]
     if not sizes:
         return Unknown("it has no nodes that tell how many vCPUs an instance has")
     added = _added(facts, group)

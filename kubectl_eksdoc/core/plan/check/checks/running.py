@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.checks.owners import maker
 from kubectl_eksdoc.core.rules.upgrades.software import Software, installed_version, labelled, recognised
 
 
@@ -27,25 +28,27 @@ class Running:
 
 def running(pods: Iterable[Pod], of: Software | None = None) -> tuple[Running, ...]:
     """All that are recognised, or those `of` one; by name and version. Pods that have ended do not count."""
-    found: dict[tuple[str, str, str, str], list[Pod]] = defaultdict(list)
-    known: dict[tuple[str, str, str, str], tuple[Software, str]] = {}
+    found: dict[tuple[str, str, Subject], list[Pod]] = defaultdict(list)
+    programs: dict[str, Software] = {}
     by_image: dict[str, Software | None] = {}  # thousands of pods have a few images
     for pod in pods:
         if pod.finished:
             continue
         for software, image in _programs(pod, by_image):
             if of is None or software == of:
-                key = software.name, image, pod.namespace, _maker(pod)
-                found[key].append(pod)
-                known[key] = software, image
-    return tuple(_running(*known[key], each) for key, each in sorted(found.items()))
+                programs[software.name] = software
+                found[software.name, image, maker(pod)].append(pod)
+    return tuple(_running(programs[key[0]], *key[1:], found[key]) for key in sorted(found, key=_place))
 
 
-def _running(software: Software, image: str, pods: list[Pod]) -> Running:
-    first = pods[0]
+def _place(key: tuple[str, str, Subject]) -> tuple[str, ...]:
+    name, image, by = key
+    return name, image, by.namespace, by.kind, by.name
+
+
+def _running(software: Software, image: str, by: Subject, pods: Iterable[Pod]) -> Running:
     told = installed_version(software, image) if image else Unknown("its images do not tell: they have other names")
-    nodes = tuple(sorted({pod.node for pod in pods if pod.node}))
-    return Running(software, told, image, _subject(first), nodes)
+    return Running(software, told, image, by, tuple(sorted({pod.node for pod in pods if pod.node})))
 
 
 def _programs(pod: Pod, by_image: dict[str, Software | None]) -> list[tuple[Software, str]]:
@@ -60,17 +63,3 @@ def _programs(pod: Pod, by_image: dict[str, Software | None]) -> list[tuple[Soft
         return list(found.values())
     told = labelled(pod.labels)
     return [(told, "")] if told is not None else []
-
-
-def _maker(pod: Pod) -> str:
-    """Its ReplicaSet's Deployment by its name: the hash that the controller appends is the last part."""
-    if pod.owner is None:
-        return f"Pod {pod.name}"
-    if pod.owner.kind == "ReplicaSet" and "-" in pod.owner.name:
-        return f"Deployment {pod.owner.name.rpartition('-')[0]}"
-    return f"{pod.owner.kind} {pod.owner.name}"
-
-
-def _subject(pod: Pod) -> Subject:
-    kind, _, name = _maker(pod).partition(" ")
-    return Subject(kind, name, pod.namespace)

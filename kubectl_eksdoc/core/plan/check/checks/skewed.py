@@ -33,8 +33,8 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
                     blocked[each.version].append(node)
                     why[each.version] = each.verdict.why
                     break
-        for version, held in sorted(blocked.items(), key=lambda each: (each[0].major, each[0].minor)):
-            yield _too_old(facts, group, version, held, why[version])
+        for version in sorted(blocked):
+            yield _too_old(facts, group, version, blocked[version], why[version])
         yield from _silent(codes.KUBELET_SKEW, group, Severity.HIGH)
 
 
@@ -106,7 +106,7 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
         for node in facts.cluster.nodes
         if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < facts.way.target)
     }
-    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished and not _of_daemon(pod.owner)]
+    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished and not pod.of_daemon_set]
     for pod in pods:
         node = old[pod.node]
         known = node.kubelet is not None
@@ -125,10 +125,6 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
             ),
             "" if known else "the version of its kubelet",
         )
-
-
-def _of_daemon(owner: object) -> bool:
-    return getattr(owner, "kind", "") == "DaemonSet"
 
 
 def _proxies(facts: CheckFacts) -> Iterator[Finding]:

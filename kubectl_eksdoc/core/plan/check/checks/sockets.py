@@ -13,7 +13,6 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import runtime as codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Volume, VolumeKind
@@ -21,9 +20,10 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.model.workloads import HostFiles, Workload
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
-from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups, listed, named
+from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups, named
 from kubectl_eksdoc.core.plan.check.checks.owners import owners
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import listed, whence
 from kubectl_eksdoc.core.rules.upgrades.amis import runtime_fits
 from kubectl_eksdoc.core.rules.upgrades.sockets import (
     CONTAINERD,
@@ -166,7 +166,9 @@ def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> 
         evidence.append(_NOTE_2)
     if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.found):
         evidence.append(_CNI)
-    evidence += dict.fromkeys(_source(each) for _, each in use.found if each.socket is DOCKER or _meant(each))
+    evidence += dict.fromkeys(
+        whence(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each)
+    )
     return Finding(
         codes.SOCKET,
         worst.severity,
@@ -225,11 +227,6 @@ def _said(use: _Use) -> Iterator[str]:
     if found:
         words = sorted({f'"{each.word}"' for each in found})
         yield f"its containers name {listed(words, 2)}"
-
-
-def _source(of: Reached) -> str:
-    sure = of.socket.source.confidence
-    return f"{of.socket.source.document}{'' if sure is Confidence.HIGH else f' (confidence: {sure.value})'}"
 
 
 def _crosses_containerd_2(facts: CheckFacts) -> bool:
@@ -334,8 +331,6 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
 
 def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -> Finding:
     nodes, verdict = [node for node, _ in old], old[0][1]
-    source = verdict.source
-    sure = f" ({source.doubt})" if source is not None and source.doubt else ""
     replaced = group.owner in _BRING_THEIR_OWN
     target = in_words(facts.way.target)
     return Finding(
@@ -344,7 +339,7 @@ def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -
         Status.PASS if replaced else Status.FAIL,
         group.subject,
         f"{len(nodes)} of {len(group.nodes)} nodes have a containerd that is too old for {target}: {verdict.why}",
-        (named(nodes), *(f"{source.document}{sure}" for source in (source,) if source is not None)),
+        (named(nodes), *(whence(source) for source in (verdict.source,) if source is not None)),
         (
             Remedy(
                 "Nothing, if their AMI is one of EKS: the new nodes bring theirs. An AMI of your own needs a new one."

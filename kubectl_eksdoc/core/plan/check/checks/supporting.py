@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import aws, number
+from kubectl_eksdoc.core.plan.check.wording import aws, doubted, number
 from kubectl_eksdoc.core.rules.upgrades import gotchas, removed_apis
 from kubectl_eksdoc.core.rules.upgrades.calendar import EXTRA_A_MONTH, End, Ending, Phase, Support, next_ending, support
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
@@ -123,9 +123,8 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
         yield unknown(codes.TARGET, subject, f"what else {in_words(target)} changes", beyond)
 
 
-def _sorted(text: str) -> tuple[int, int]:
-    found = parse(text) or Version(0, 0)
-    return found.major, found.minor
+def _sorted(text: str) -> Version:
+    return parse(text) or Version(0, 0)
 
 
 def _policy(facts: CheckFacts) -> str:
@@ -141,8 +140,7 @@ def _on(day: date | None) -> str:
 
 
 def _evidence(found: Support, ending: Ending) -> tuple[str, ...]:
-    doubt = f" ({ending.source.doubt})" if ending.source.doubt else ""
-    return (*_whence(found), f"{ending.why}{doubt}")
+    return (*_whence(found), doubted(ending.why, ending.source))
 
 
 def _whence(found: Support) -> tuple[str, ...]:

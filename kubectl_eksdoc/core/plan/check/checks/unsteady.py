@@ -19,9 +19,9 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unread
-from kubectl_eksdoc.core.plan.check.checks.grouped import listed
 from kubectl_eksdoc.core.plan.check.checks.owners import owners
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import listed
 
 SETTLING = timedelta(minutes=15)
 """So long a managed node group waits for the pods of a node, and so long a pod may take to be Ready here; one that

@@ -22,8 +22,8 @@ from kubectl_eksdoc.core.model.selectors import EVERYTHING, Labels
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.backends import KINDS, Backends, backends, endpoints_of
-from kubectl_eksdoc.core.plan.check.checks.grouped import listed
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.wording import listed
 from kubectl_eksdoc.core.rules.needed import NAMESPACE_NAME, guards_pod_creation
 
 _CONFIGURATIONS = (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)

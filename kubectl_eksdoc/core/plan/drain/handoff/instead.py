@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.drain.handoff.offers import Option, Way
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, SlowNode, TargetVerdict
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
 
-_STOP = {
+STOP = {
     code.name
     for code in (
         codes.BUDGET_NEVER,
@@ -130,7 +130,7 @@ def _sorted(leaving: Departure) -> tuple[tuple[str, ...], ...]:
     found: tuple[list[str], ...] = ([], [], [], [])
     for row in leaving.left:
         said = set(row.codes)
-        if row.verdict is PodVerdict.BLOCKED and said & _STOP:
+        if row.verdict is PodVerdict.BLOCKED and said & STOP:
             found[0].append(row.pod.key)
         elif row.verdict is PodVerdict.BLOCKED and said & _MAY_STOP:
             found[1].append(row.pod.key)

@@ -150,7 +150,7 @@ def leaving(pods: Iterable[Pod]) -> dict[str, int]:
     """By node: the pods that must go elsewhere when it goes. Those of DaemonSets and static ones go with it."""
     found: dict[str, int] = {}
     for pod in pods:
-        if pod.finished or pod.mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet"):
+        if pod.finished or pod.mirror or pod.of_daemon_set:
             continue
         found[pod.node] = found.get(pod.node, 0) + 1
     return found
