@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, name_of, number, parts, text, there
+from kubectl_eksdoc.aws.asking import Json, at_once, name_of, number, parts, text, there
 from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.ec2 import by_key
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
@@ -28,13 +29,7 @@ def subnets(of: Believed, ids: Iterable[str]) -> Mapping[str, Subnet | Absent | 
         filters = [{"Name": "subnet-id", "Values": list(part)}]
         return there(of.aws, questions.SUBNETS, {"Filters": filters}, made)
 
-    wanted, size = sorted(set(ids)), questions.SUBNETS.at_once
-    whole: dict[str, Subnet | Absent | Unknown] = {}
-    for part, answer in at_once([tuple(wanted[at : at + size]) for at in range(0, len(wanted), size)], asked):
-        whole |= dict.fromkeys(part, answer if isinstance(answer, Unknown) else _GONE)
-        if not isinstance(answer, Unknown):
-            whole |= {each.id: each for each in answer if each.id in whole}
-    return whole
+    return by_key(questions.SUBNETS, sorted(ids), asked, lambda each: each.id, _GONE)
 
 
 def _subnet(said: Json) -> Subnet:
@@ -56,8 +51,7 @@ def _with(quota: Quota | Unknown, used: float | Unknown | None) -> Quota | Unkno
 
 def _quota(of: Believed, which: QuotaOf) -> Quota | Unknown:
     wanted = {"ServiceCode": which.service, "QuotaCode": which.code}
-    told = found(of.aws, questions.QUOTA, wanted, lambda said: _made(which, said["Quota"]))
-    return Unknown(told.said) if isinstance(told, Absent) else told
+    return there(of.aws, questions.QUOTA, wanted, lambda said: _made(which, said["Quota"]))
 
 
 def _made(which: QuotaOf, said: Json) -> Quota:

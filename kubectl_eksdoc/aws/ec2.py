@@ -39,7 +39,7 @@ def instances(of: Believed, ids: Iterable[str]) -> Mapping[str, Instance | Absen
         filters = [{"Name": "instance-id", "Values": list(part)}]
         return known(of.aws, questions.INSTANCES, {"Filters": filters, "IncludeManagedResources": True}, made)
 
-    return _by_key(questions.INSTANCES, ids, asked, lambda each: each.id, _GONE)
+    return by_key(questions.INSTANCES, ids, asked, lambda each: each.id, _GONE)
 
 
 def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Unknown]:
@@ -55,7 +55,7 @@ def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Un
         filters = [{"Name": "image-id", "Values": list(part)}]
         return known(of.aws, questions.IMAGES, {"Filters": filters, "IncludeDeprecated": True}, made)
 
-    return _by_key(questions.IMAGES, ids, asked, lambda each: each.id, Absent("EC2 knows no such image (any more)"))
+    return by_key(questions.IMAGES, ids, asked, lambda each: each.id, Absent("EC2 knows no such image (any more)"))
 
 
 def template_version(of: Believed, ref: TemplateRef) -> TemplateVersion | Absent | Unknown:
@@ -87,10 +87,10 @@ def scaling_groups(of: Believed, names: Iterable[str]) -> Mapping[str, ScalingGr
         return known(of.aws, questions.SCALING_GROUPS, {"AutoScalingGroupNames": list(part)}, made)
 
     gone = Absent("there is no such auto scaling group (any more)")
-    return _by_key(questions.SCALING_GROUPS, names, asked, lambda each: each.name, gone)
+    return by_key(questions.SCALING_GROUPS, names, asked, lambda each: each.name, gone)
 
 
-def _by_key(
+def by_key(
     question: Question,
     keys: Iterable[str],
     asked: Callable[[Sequence[str]], tuple[T, ...] | Unknown],

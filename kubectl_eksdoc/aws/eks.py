@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, parts, text, texts
 from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.health import issues
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
@@ -72,10 +73,7 @@ def _addon(said: Json) -> Addon:
         configuration=said.get("configurationValues", ""),
         role=said.get("serviceAccountRoleArn", ""),
         namespace=said.get("namespaceConfig", {}).get("namespace", ""),
-        issues=tuple(
-            Issue(each.get("code", ""), each.get("message", ""), tuple(each.get("resourceIds", ())))
-            for each in said.get("health", {}).get("issues", ())
-        ),
+        issues=issues(said),
         changed=said.get("modifiedAt"),
     )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text, texts, there
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.ec2 import template_ref
+from kubectl_eksdoc.aws.health import issues
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, PodIdentity
 
 
@@ -44,10 +44,7 @@ def _group(said: Json) -> NodeGroup:
         ),
         created=said.get("createdAt"),
         at_once=_at_once(said.get("updateConfig") or {}),
-        issues=tuple(
-            Issue(text(each, "code"), text(each, "message"), texts(each, "resourceIds"))
-            for each in parts(said.get("health") or {}, "issues")
-        ),
+        issues=issues(said),
         subnets=texts(said, "subnets"),
         size=number(sizes, "desiredSize"),
         least=number(sizes, "minSize"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.aws.asking import Aws, Json, answered, parts, text, texts
+from kubectl_eksdoc.aws.asking import Aws, Json, answered, texts
+from kubectl_eksdoc.aws.health import issues
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 
 
@@ -39,9 +39,6 @@ def _cluster(said: Json) -> EksCluster:
         auto_mode=bool(said.get("computeConfig", {}).get("enabled", False)),
         vpc=network.get("vpcId", ""),
         created=said.get("createdAt"),
-        issues=tuple(
-            Issue(text(each, "code"), text(each, "message"), texts(each, "resourceIds"))
-            for each in parts(said.get("health") or {}, "issues")
-        ),
+        issues=issues(said),
         subnets=texts(network, "subnetIds"),
     )

@@ -7,7 +7,6 @@ Sources: coredns, plugin/reload/{reload,metrics,setup}.go; the kubelet brings a 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM, is_coredns
@@ -18,6 +17,7 @@ from kubectl_eksdoc.core.rules.corefile.plugins import refusals
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.serving.messages import Reply
+from kubectl_eksdoc.objects.common import moment
 
 METRICS_PORT = 9153
 _MAPS = "configmaps"
@@ -82,7 +82,7 @@ class Resolvers:
 
     def _told(self, pod: Doc) -> _Told:
         name, now = str(at(pod, "metadata", "name")), self._plane.agenda.seconds
-        born = _moment(at(pod, "metadata", "creationTimestamp"))
+        born = moment(at(pod, "metadata", "creationTimestamp"))
         start_s = now - (self._plane.agenda.now - born).total_seconds() if born is not None else 0.0
         found = _Told()
         known = [text for when, text in self._texts if when <= start_s] or [text for _, text in self._texts[:1]]
@@ -135,7 +135,3 @@ def _reloads(corefile: Corefile) -> bool:
 
 def _later_s(name: str) -> float:
     return float(_SYNC_S + sum(name.encode()) % _SPREAD_S)
-
-
-def _moment(text: object) -> datetime | None:
-    return datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None

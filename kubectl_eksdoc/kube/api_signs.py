@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
@@ -25,7 +24,7 @@ from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects import helm_releases
 from kubectl_eksdoc.objects.helm_releases import Kept
-from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.written_objects import written_object
 
 METRICS = "/metrics"
@@ -106,7 +105,7 @@ class ApiSigns:
         """None where it is gone by now, or is none of Helm's."""
         path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.secret, safe='')}"
         try:
-            secret = _object(self._transport.get(path, right=GET_SECRETS).body)
+            secret = document(self._transport.get(path, right=GET_SECRETS).body)
         except NotServed:
             return None
         except Forbidden as error:
@@ -122,11 +121,3 @@ class ApiSigns:
 
     def close(self) -> None:
         self._transport.close()
-
-
-def _object(body: bytes) -> Doc | None:
-    try:
-        doc = decode(body)
-    except NoJson:
-        return None
-    return doc if isinstance(doc, dict) else None

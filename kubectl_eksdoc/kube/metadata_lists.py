@@ -30,29 +30,28 @@ def listed(
         NotServed: in none.
         Forbidden, Refused, Expired, Unauthorized, Unreachable: as `Transport.get`.
     """
-    *newer, oldest = resource.versions
-    for form in newer:
-        with suppress(NotServed):
-            first = _page(transport, form, {**(query or {}), "limit": str(page)})
-            yield from _all(transport, form, page, query or {}, first)
-            return
-    first = _page(transport, oldest, {**(query or {}), "limit": str(page)})
-    yield from _all(transport, oldest, page, query or {}, first)
-
-
-def _all(
-    transport: Transport, form: Resource, page: int, query: Mapping[str, str], first: tuple[list[Doc], str]
-) -> Iterator[Doc]:
-    """A token that expired cannot be gone on with: what comes in one answer does not. What came before comes again."""
-    items, token = first
+    whole = query or {}
+    limited = {**whole, "limit": str(page)}
+    form, (items, token) = _first(transport, resource, limited)
     while True:
         yield from items
         if not token:
             return
         try:
-            items, token = _page(transport, form, {**query, "limit": str(page), "continue": token})
-        except Expired:
-            items, token = _page(transport, form, query)
+            items, token = _page(transport, form, {**limited, "continue": token})
+        except Expired:  # what comes in one answer cannot expire; what came before comes again
+            items, token = _page(transport, form, whole)
+
+
+def _first(
+    transport: Transport, resource: Resource, query: Mapping[str, str]
+) -> tuple[Resource, tuple[list[Doc], str]]:
+    """In the newest version that is served."""
+    *newer, oldest = resource.versions
+    for form in newer:
+        with suppress(NotServed):
+            return form, _page(transport, form, query)
+    return oldest, _page(transport, oldest, query)
 
 
 def _page(transport: Transport, form: Resource, query: Mapping[str, str]) -> tuple[list[Doc], str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.core.model.changes import EventTold, Revision
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.objects.common import moment
@@ -26,7 +26,7 @@ def revision(doc: Doc) -> Revision | None:
     if made is None or owner is None:
         return None
     number = at(doc, "metadata", "annotations", _REVISION) if doc.get("kind") == "ReplicaSet" else doc.get("revision")
-    subject = Subject(owner["kind"], owner["name"], _text(at(doc, "metadata", "namespace")))
+    subject = Subject(owner["kind"], owner["name"], text_at(doc, "metadata", "namespace"))
     return Revision(subject, made, str(number) if isinstance(number, (str, int)) else "")
 
 
@@ -41,7 +41,7 @@ def _controls(owner: Any) -> bool:
 
 def event(doc: Doc) -> EventTold | None:
     """None where it says neither when nor of what."""
-    about, reason = at(doc, "involvedObject"), _text(doc.get("reason"))
+    reason, kind = text_at(doc, "reason"), text_at(doc, "involvedObject", "kind")
     times = (
         at(doc, "series", "lastObservedTime"),
         doc.get("lastTimestamp"),
@@ -50,13 +50,9 @@ def event(doc: Doc) -> EventTold | None:
         at(doc, "metadata", "creationTimestamp"),
     )
     when = next((found for text in times if (found := moment(text)) is not None), None)
-    if when is None or not reason or not isinstance(about, dict) or not _text(about.get("kind")):
+    if when is None or not reason or not kind:
         return None
-    subject = Subject(_text(about["kind"]), _text(about.get("name")), _text(about.get("namespace")))
+    subject = Subject(kind, text_at(doc, "involvedObject", "name"), text_at(doc, "involvedObject", "namespace"))
     counts = (at(doc, "series", "count"), doc.get("count"))
     count = next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), 1)
-    return EventTold(when, reason, subject, _text(doc.get("message"))[:_LONGEST], doc.get("type") == "Warning", count)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return EventTold(when, reason, subject, text_at(doc, "message")[:_LONGEST], doc.get("type") == "Warning", count)

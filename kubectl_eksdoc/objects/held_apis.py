@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -13,7 +12,7 @@ from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS
 from kubectl_eksdoc.objects import helm_releases
 from kubectl_eksdoc.objects.helm_releases import Kept
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.written_objects import has_managed_fields, written_object
 
 _KINDS = frozenset(row.kind for row in ROWS)
@@ -68,7 +67,7 @@ class HeldApis(RawObjects):
     def _object(self, key: tuple[str, str], api_version: str, raw: bytes) -> None:
         self._seen.add(key)
         self._objects.add(key)
-        doc = _doc(raw) if any(sign in raw for sign in _SIGNS) else None
+        doc = document(raw) if any(sign in raw for sign in _SIGNS) else None
         if doc is None:
             return
         if has_managed_fields(doc):
@@ -80,7 +79,7 @@ class HeldApis(RawObjects):
     def _secret(self, raw: bytes) -> None:
         """Only those of Helm are opened, and of these what their release needs is kept."""
         self._secrets = True
-        doc = _doc(raw) if b"helm" in raw else None
+        doc = document(raw) if b"helm" in raw else None
         of = None if doc is None else helm_releases.kept(doc)
         if doc is not None and of is not None and doc.get("type") == helm_releases.TYPE:
             held = doc  # decoded once it is known which revisions count
@@ -114,12 +113,3 @@ class HeldApis(RawObjects):
         if self._metrics is None:
             return Unknown(f"{self._where} holds nothing of what the API server has counted")
         return self._metrics
-
-
-def _doc(raw: bytes) -> Doc | None:
-    """None where whoever makes facts of it says so."""
-    try:
-        doc = decode(raw)
-    except NoJson:
-        return None
-    return doc if isinstance(doc, dict) else None

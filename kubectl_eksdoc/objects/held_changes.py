@@ -7,7 +7,7 @@ from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
 from kubectl_eksdoc.core.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
 from kubectl_eksdoc.objects.changes import event, revision
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.single import document
 
 _REVISIONS = (REPLICA_SETS.kind, CONTROLLER_REVISIONS.kind)
 
@@ -37,11 +37,8 @@ class HeldChanges(RawObjects):
     def _keep(self, kind: str, raw: bytes | memoryview) -> None:
         if kind not in (*_REVISIONS, EVENTS.kind):
             return
-        try:
-            doc = decode(bytes(raw))
-        except NoJson:
-            return  # whoever makes facts of it says so
-        if not isinstance(doc, dict):
+        doc = document(raw)
+        if doc is None:
             return
         self._seen.add(kind)
         if kind == EVENTS.kind:

@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.spot_events import spot_event
 
 _KINDS = ("ConfigMap", "Deployment", "ServiceAccount")
@@ -41,11 +41,8 @@ class HeldKarpenter(RawObjects):
     def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         if kind not in (*_KINDS, _EVENT):
             return
-        try:
-            doc = decode(bytes(raw))
-        except NoJson:
-            return  # whoever makes facts of it says so
-        if not isinstance(doc, dict):
+        doc = document(raw)
+        if doc is None:
             return
         if kind == _EVENT:
             self._has_events = True

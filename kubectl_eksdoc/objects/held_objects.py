@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.single import document
 
 
 class HeldObjects(RawObjects):
@@ -47,11 +47,8 @@ class HeldObjects(RawObjects):
     def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         if kind not in self._kinds:
             return
-        try:
-            doc = decode(bytes(raw))
-        except NoJson:
-            return  # whoever makes facts of it says so
-        if isinstance(doc, dict):
+        doc = document(raw)
+        if doc is not None:
             whole = {**doc, "kind": kind, "apiVersion": api_version}
             where = kind, named(whole).namespace
             self._seen.add(where)

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc, text_at
 from kubectl_eksdoc.core.model.api_usage import Manifest, Release
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.objects.manifests import manifest_of
@@ -30,6 +30,7 @@ STEEPEST = 300
 """A release is text that somebody wrote, and its chart once more: gzip makes a tenth to a hundredth of it."""
 
 _GZIP = b"\x1f\x8b\x08"
+_LABELS = ("owner", "name", "status", "version")
 _DEPLOYED, _UNINSTALLED = "deployed", "uninstalled"
 
 
@@ -46,12 +47,11 @@ class Kept:
 
 def kept(secret: Doc) -> Kept | None:
     """None where it is no revision of a release; no more than its metadata is looked at."""
-    said = [at(secret, "metadata", *path) for path in (("namespace",), ("name",), ("labels", "name"))]
-    owner, status, version = (at(secret, "metadata", "labels", label) for label in ("owner", "status", "version"))
-    namespace, own, name = (value if isinstance(value, str) else "" for value in said)
-    if owner != "helm" or not name or not own or not isinstance(version, str) or not _number(version):
+    namespace, own = (text_at(secret, "metadata", key) for key in ("namespace", "name"))
+    owner, name, status, version = (text_at(secret, "metadata", "labels", label) for label in _LABELS)
+    if owner != "helm" or not name or not own or not _number(version):
         return None
-    return Kept(namespace, name, int(version), status if isinstance(status, str) else "", own)
+    return Kept(namespace, name, int(version), status, own)
 
 
 def _number(text: str) -> bool:
@@ -109,8 +109,8 @@ def _held(secret: Doc) -> _Release:
 
 
 def _json(secret: Doc) -> bytes:
-    held = at(secret, "data", "release")
-    if not isinstance(held, str) or not held:
+    held = text_at(secret, "data", "release")
+    if not held:
         raise _NotReadable("has no release in it")
     if len(held) > 2 * LARGEST:
         raise _NotReadable(f"is larger than {LARGEST >> 20} MiB")

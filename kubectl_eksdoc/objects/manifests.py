@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubectl_eksdoc.core.model.api_objects import text_at
 from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Unread
 from kubectl_eksdoc.core.model.named import Named
 
@@ -73,10 +74,9 @@ def _take(found: _Found, part: str, at_line: int) -> None:
 
 def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple[Named | None, str]]:
     """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is."""
-    if not isinstance(root, Mapping):
+    if not isinstance(root, dict):
         return
-    said = root.get("apiVersion")
-    kind, version = _text(root.get("kind")) or kind, _text(said) or version
+    kind, version = text_at(root, "kind") or kind, text_at(root, "apiVersion") or version
     items = root.get("items")
     if not kind:
         if _MERGE in root:
@@ -89,15 +89,13 @@ def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple
         for each in items:
             yield from _objects(each, *of_items, deepest - 1)
     elif not version:
-        yield None, f"the apiVersion of a {kind} is " + ("no text" if said is not None else "not said")
+        yield (
+            None,
+            f"the apiVersion of a {kind} is " + ("no text" if root.get("apiVersion") is not None else "not said"),
+        )
     else:
-        meta = root.get("metadata")
-        meta = meta if isinstance(meta, Mapping) else {}
-        yield Named(version, kind, _text(meta.get("namespace")), _text(meta.get("name"))), ""
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+        namespace, name = (text_at(root, "metadata", key) for key in ("namespace", "name"))
+        yield Named(version, kind, namespace, name), ""
 
 
 def _roots(part: str) -> Iterator[tuple[Any, int]]:

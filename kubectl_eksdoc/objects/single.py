@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
@@ -33,6 +34,15 @@ def decode(raw: bytes) -> Any:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise NoJson(str(error)) from error
+
+
+def document(raw: bytes | memoryview) -> Doc | None:
+    """The object of an answer or a dump; None where it is none, which whoever makes facts of it says."""
+    try:
+        found = decode(bytes(raw))
+    except NoJson:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 class Facts:

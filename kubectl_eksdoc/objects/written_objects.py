@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.core.model.api_usage import WrittenObject
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.upgrades.written_versions import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
@@ -19,7 +19,7 @@ def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | Non
     signs = written({**doc, "kind": kind}, _applied(at(doc, "metadata", "annotations", LAST_APPLIED)))
     if not any(row_of(sign) is not None for sign in signs):
         return None
-    namespace, name = (_text(at(doc, "metadata", key)) for key in ("namespace", "name"))
+    namespace, name = (text_at(doc, "metadata", key) for key in ("namespace", "name"))
     kept = at(doc, "metadata", "annotations", KEPT_BY_SERVER) == "true"
     return WrittenObject(Named(api_version, kind, namespace, name), signs, kept)
 
@@ -38,7 +38,3 @@ def _applied(text: Any) -> Any:
     except NoJson:
         return None
     return {key: said.get(key) for key in ("apiVersion", "kind")} if isinstance(said, dict) else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

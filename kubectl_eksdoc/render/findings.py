@@ -9,7 +9,7 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, titled
 from kubectl_eksdoc.render.text import shown, wrap
 
-_SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
 
 
 def findings(found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False) -> list[str]:
@@ -21,7 +21,7 @@ def findings(found: Sequence[Finding], of: str, look: Look, full: bool, named: b
 
 
 def _finding(found: Finding, look: Look, full: bool, named: bool) -> list[str]:
-    sign, tone = _SIGNS[found.status]
+    sign, tone = SIGNS[found.status]
     what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
     head = wrap(shown(f"{sign} {found.severity.value}: {what}", look), look.columns, MARGIN, MARGIN * 2)
     lines = [look.paint(head[0], tone), *head[1:]]

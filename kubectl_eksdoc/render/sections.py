@@ -40,9 +40,12 @@ def drawn(title: Title, drawn: Drawn, look: Look, full: bool) -> list[str]:
     columns, every = drawn
     kept = every if full or len(every) <= MOST_ROWS + 1 else every[:MOST_ROWS]
     lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
-    if len(kept) < len(every):
-        lines.append(f"{MARGIN}{look.ellipsis} and {len(every) - len(kept)} more (-o wide)")
-    return titled(title, lines, look)
+    return titled(title, [*lines, *more(len(every) - len(kept), look)], look)
+
+
+def more(count: int, look: Look) -> list[str]:
+    """The line that says how many are not shown; none where all are."""
+    return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []
 
 
 def told(title: Title, texts: Iterable[str], look: Look) -> list[str]:

@@ -56,5 +56,10 @@ def items(texts: Iterable[str]) -> list[str]:
 def table(drawn: Drawn, what: str, most: int) -> list[str]:
     columns, body = drawn
     lines = markdown.table(columns, body[:most], _NAMES)
-    more = len(body) - most
-    return [*lines, "", f"… and {more} more {what}; all of them are in `-o json`."] if more > 0 else lines
+    rest = more(len(body) - most, what)
+    return [*lines, "", *rest] if rest else lines
+
+
+def more(count: int, what: str) -> list[str]:
+    """The line that says how many are left out; none where all are there."""
+    return [f"… and {count} more {what}; all of them are in `-o json`."] if count > 0 else []

@@ -23,6 +23,12 @@ def at(doc: Doc, *path: str) -> Any:
     return found
 
 
+def text_at(doc: Doc, *path: str) -> str:
+    """As `at`; "" where there is no text."""
+    found = at(doc, *path)
+    return found if isinstance(found, str) else ""
+
+
 def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
     """`doc` with `value` at `path`, the objects on the way made where they are missing."""
     first, rest = path[0], path[1:]

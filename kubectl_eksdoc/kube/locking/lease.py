@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.objects.common import moment
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 """The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""
@@ -37,8 +38,8 @@ def seen(doc: Doc) -> LeaseSeen:
     return LeaseSeen(
         str(spec.get("holderIdentity") or ""),
         duration if isinstance(duration, int) and duration > 0 else 0,
-        _moment(spec.get("renewTime")),
-        _moment(spec.get("acquireTime")),
+        moment(spec.get("renewTime")),
+        moment(spec.get("acquireTime")),
         transitions if isinstance(transitions, int) else 0,
         at(doc, "metadata", "annotations", CLOCK) == SERVERS,
         spec,
@@ -60,11 +61,3 @@ def changed(lease: LeaseSeen, spec: Doc, clock: str) -> Doc:
 
 def micro_time(when: datetime) -> str:
     return when.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _moment(text: object) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return found if found is not None and found.tzinfo is not None else None

@@ -7,25 +7,23 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, titled
+from kubectl_eksdoc.render.findings import SIGNS
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.sections import MARGIN, Title, more, titled
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
 MOST = 8
 """Findings of one step that a page shows."""
-_SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
 
 
 def brief(found: Sequence[Finding], of: str, look: Look) -> list[str]:
     """`of`: which, behind the title."""
     lines = [line for each in found[:MOST] for line in _finding(each, look)]
-    if len(found) > MOST:
-        lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(found) - MOST} more (-o wide)", look))
-    return titled(Title("Findings", of), lines, look)
+    return titled(Title("Findings", of), [*lines, *more(len(found) - MOST, look)], look)
 
 
 def _finding(found: Finding, look: Look) -> Iterator[str]:
-    sign, tone = _SIGNS[found.status]
+    sign, tone = SIGNS[found.status]
     said = f"{sign} {found.severity.value}: {found.subject.kind} {found.subject}: {found.message} [{found.code.name}]"
     head = wrap(shown(said, look), look.columns, MARGIN, MARGIN * 2)
     yield look.paint(head[0], tone)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.plan.check.changed import Changed
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, titled
+from kubectl_eksdoc.render.sections import MARGIN, Title, more, titled
 from kubectl_eksdoc.render.tables import Column, Row, plain
 from kubectl_eksdoc.render.text import shown, wrap
 from kubectl_eksdoc.render.times import age, between, rfc3339
@@ -26,8 +26,7 @@ def changes(found: Changed | None, now: datetime, look: Look, full: bool) -> lis
         for each in kept
     ]
     lines = plain(columns, rows, look, indent=len(MARGIN), fit=not full) or [f"{MARGIN}nothing that still shows"]
-    if len(kept) < len(found.changes):
-        lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(found.changes) - len(kept)} more (-o wide)", look))
+    lines += more(len(found.changes) - len(kept), look)
     for each in found.unread:
         text = wrap(shown(f"? not known: {each}", look), look.columns, MARGIN, MARGIN * 2)
         lines += [look.paint(text[0], Tone.UNKNOWN), *text[1:]]

@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, titled
+from kubectl_eksdoc.render.sections import MARGIN, Title, more, titled
 from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
 
 _MOST = 4
@@ -76,16 +76,13 @@ def _next(found: Diagnosis, look: Look, full: bool) -> list[str]:
         else:
             text = f"{number}. {each.what} ({each.subject.kind} {each.subject}): {each.because}"
             lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 3)
-    if len(kept) < len(others):
-        lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(others) - len(kept)} more (-o wide)", look))
-    return _titled("Next likely", lines, look)
+    return _titled("Next likely", [*lines, *more(len(others) - len(kept), look)], look)
 
 
 def _unknown(found: Diagnosis, look: Look, full: bool) -> list[str]:
     kept = found.unknown if full else found.unknown[:_UNKNOWN]
     lines = [line for each in kept for line in wrap(shown(_not_known(each), look), look.columns, MARGIN, MARGIN * 2)]
-    if len(kept) < len(found.unknown):
-        lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(found.unknown) - len(kept)} more (-o wide)", look))
+    lines += more(len(found.unknown) - len(kept), look)
     return _titled(f"Not known: {counted(len(found.unknown), 'answer')}", lines, look)
 
 

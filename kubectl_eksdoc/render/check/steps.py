@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
@@ -53,8 +52,7 @@ def why(step: Step) -> str:
     """With where it is from."""
     if step.source is None:
         return f"{step.why}."
-    sure = "" if step.source.confidence is Confidence.HIGH else f", confidence: {step.source.confidence.value}"
-    return f"{step.why} [{step.source.document}{sure}]"
+    return f"{step.why} [{', '.join(filter(None, (step.source.document, step.source.doubt)))}]"
 
 
 def waits(plan: CheckPlan, step: Step) -> str:

@@ -16,14 +16,12 @@ from kubectl_eksdoc.render.check import steps, words
 from kubectl_eksdoc.render.check.areas import areas
 from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
 from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.findings import SIGNS
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import rfc3339
-
-_SIGNS = {Status.FAIL: "✗", Status.UNKNOWN: "?", Status.PASS: "!"}
-
 
 _TOOLS = ("kubectl ", "aws ")
 
@@ -56,13 +54,13 @@ def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
 
 def _findings(found: Sequence[Finding], most: int) -> list[str]:
     lines = [line for each in found[:most] for line in (*_finding(each), "")]
-    return [*lines, *_more(len(found) - most, "findings")]
+    return [*lines, *tickets.more(len(found) - most, "findings")]
 
 
 def _finding(found: Finding) -> list[str]:
     """Its line is the summary that opens."""
     summary = (
-        f"{_SIGNS[found.status]} {found.severity.value} {found.code.name}: {found.subject.kind} {found.subject}:"
+        f"{SIGNS[found.status][0]} {found.severity.value} {found.code.name}: {found.subject.kind} {found.subject}:"
         f" {found.message}"
     )
     lines = [f"- {escape(each)}" for each in found.evidence]
@@ -72,10 +70,6 @@ def _finding(found: Finding) -> list[str]:
         lines += ["", f"{escape(f'{when}{each.text}')}"]
         lines += ["", *block([each.command])] if each.command else []
     return folded(summary, lines) or [f"- {escape(summary)}"]
-
-
-def _more(count: int, what: str) -> list[str]:
-    return [f"… and {count} more {what}; all of them are in `-o json`."] if count > 0 else []
 
 
 def _checklist(plan: CheckPlan) -> list[str]:
@@ -109,7 +103,7 @@ def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
         lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
     else:
         lines = [f"{number}. {_suspect(number, each)}" for number, each in enumerate(found.suspects[:most], 1)]
-        lines += ["", *_more(len(found.suspects) - most, "possible causes")]
+        lines += ["", *tickets.more(len(found.suspects) - most, "possible causes")]
     for each in found.elsewhere:
         lines.append(f"- {escape(each.text)}{f' {code(each.command)}' if each.command else ''}")
     return lines
@@ -145,6 +139,6 @@ def _suppressed(plan: CheckPlan, most: int) -> list[str]:
         f" {each.by.until.isoformat()}, {escape(each.by.reason)}"
         for each in plan.suppressed[:most]
     ]
-    lines += _more(len(plan.suppressed) - most, "findings")
+    lines += tickets.more(len(plan.suppressed) - most, "findings")
     summary = f"{counted(len(plan.suppressed), 'finding')} that do not count"
     return [*folded(summary, lines), *(["", *tickets.items(plan.notes)] if plan.notes else [])]

@@ -9,7 +9,7 @@ from kubectl_eksdoc.render.dns_change import words
 from kubectl_eksdoc.render.dns_change.view import DnsChangeView
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, more, titled
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import counted, shown, wrap
 from kubectl_eksdoc.render.times import duration
@@ -134,9 +134,7 @@ def _landing(found: Landing | None, refused: bool, look: Look, full: bool) -> li
         for each in kept
     ]
     lines = drawn(Title("Where it may run", title), (columns, rows), look, full)
-    if len(kept) < len(found.seats):
-        lines += [f"{MARGIN}{look.ellipsis} and {len(found.seats) - len(kept)} more (-o wide)"]
-    return lines
+    return [*lines, *more(len(found.seats) - len(kept), look)]
 
 
 def _one_of_each_zone(found: Landing) -> list[Seat]:

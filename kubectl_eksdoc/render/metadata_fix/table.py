@@ -10,7 +10,7 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_fix import words
 from kubectl_eksdoc.render.metadata_fix.choosing import commands
 from kubectl_eksdoc.render.metadata_fix.view import FixView
-from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, titled
+from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, more, titled
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import shown, wrap
 from kubectl_eksdoc.render.times import duration
@@ -101,4 +101,4 @@ def _wrapped(text: str, look: Look) -> list[str]:
 def _some(lines: list[str], most: int, look: Look) -> list[str]:
     if not most or len(lines) <= most + 1:
         return lines
-    return [*lines[:most], f"{MARGIN}{look.ellipsis} and {len(lines) - most} more (-o wide)"]
+    return [*lines[:most], *more(len(lines) - most, look)]
