@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.wiring.snapshots import Taken
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
@@ -42,6 +43,7 @@ OpenInterruption = Callable[
     ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "InterruptionWorld"
 ]
 OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
+TakeSnapshot = Callable[["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str"], "Taken"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -118,6 +120,14 @@ def _open_check(
     return open_check(source, connection, wanted, progress, reading)
 
 
+def _take_snapshot(
+    path: str, source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, tool: str
+) -> Taken:
+    from kubectl_eksdoc.wiring.snapshots import take
+
+    return take(path, source, connection, wanted, progress, tool)
+
+
 def _read_values(path: str) -> Doc:
     from kubectl_eksdoc.wiring.addons import read_values
 
@@ -145,6 +155,7 @@ class Surroundings:
     open_dns: OpenDns = _open_dns
     open_interruption: OpenInterruption = _open_interruption
     open_check: OpenCheck = _open_check
+    take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None
     run_edges: Edges | None = None

@@ -23,6 +23,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     **asked.BY_COMMAND,
     "check": checks.ASKED,
     "check --changed-since": checks.ASKED_OF_CHANGES,
+    "snapshot": tuple(dict.fromkeys((*checks.ASKED, *checks.ASKED_OF_CHANGES))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
@@ -43,6 +44,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "coredns-lameduck --measure": probes.DNS_MEASURE,
     "check": checks.CHECK,
     "check --changed-since": checks.CHANGED,
+    "snapshot": checks.SNAPSHOT,
     "drain run": drains.RUN,
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,
