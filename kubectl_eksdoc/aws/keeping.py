@@ -56,7 +56,7 @@ _FIELDS: Mapping[Question, str] = {
     questions.METADATA_DEFAULTS: f"AccountLevel {_OPTIONS}",
     questions.SUBNETS: "Subnets SubnetId AvailabilityZone AvailableIpAddressCount CidrBlock",
     questions.PARAMETER: "Parameter Value",
-    questions.QUOTA: "Quota Value",
+    questions.QUOTA: "Quota Value UsageMetric MetricNamespace MetricName MetricDimensions Class Resource Service Type",
     questions.SCALING_GROUPS: "AutoScalingGroups AutoScalingGroupName MixedInstancesPolicy "
     f"LaunchTemplateSpecification {_TEMPLATE}",
     questions.TARGET_HEALTH: "TargetHealthDescriptions Target Id Port TargetHealth State Reason",
@@ -79,7 +79,6 @@ _FIELDS: Mapping[Question, str] = {
 
 _WHOLE: Mapping[Question, str] = {
     questions.ADDON_CONFIGURATION: "configurationSchema",
-    questions.QUOTA: "UsageMetric",
     questions.QUEUE_ATTRIBUTES: "Policy",
     questions.RULES: "EventPattern",
     questions.KEY_POLICY: "Policy",

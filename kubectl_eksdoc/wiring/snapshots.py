@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +24,7 @@ from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import Aws
     from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.aws.live import LiveAws
     from kubectl_eksdoc.aws.recorded import Recorder
     from kubectl_eksdoc.core.model.aws.access import AwsAccess
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -43,10 +44,19 @@ class Taken:
     size: int
 
 
+OpenAws = Callable[["Connection", "AwsWanted"], "LiveAws"]
+
+
 def take(
-    path: str, source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, tool: str
+    path: str,
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsWanted,
+    progress: Progress | None,
+    tool: str,
+    open_aws: OpenAws = open_live,
 ) -> Taken:
-    """Of the live cluster or the demo, to a new file at `path`.
+    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `open_aws`: of whom AWS is asked.
 
     Raises:
         ConfigError, ClusterError: the cluster cannot be read.
@@ -58,7 +68,7 @@ def take(
 
     file = SnapshotFile(path)
     try:
-        taking = _Taking(file, progress)
+        taking = _Taking(file, progress, open_aws)
         scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
         snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
         return Taken(snapshot, file.finish(written(snapshot)))
@@ -70,11 +80,12 @@ def take(
 class _Taking:
     """One snapshot that is being taken. Mutable, and private to one call of `take`."""
 
-    def __init__(self, file: SnapshotFile, progress: Progress | None) -> None:
+    def __init__(self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws) -> None:
         from kubectl_eksdoc.objects.keeping.pages import Keeping
 
         self._file = file
         self._progress = progress
+        self._open_aws = open_aws
         self._keep = _keep()
         self._keeping = Keeping(self._keep)
 
@@ -109,7 +120,7 @@ class _Taking:
 
     def _of_aws(self, connection: Connection, wanted: AwsWanted) -> _OfAws:
         try:
-            aws = open_live(connection, wanted)
+            aws = self._open_aws(connection, wanted)
             return _of_aws(aws, aws.access, self._keep)
         except AwsDenied as error:
             return _OfAws(Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing))

@@ -51,11 +51,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
-    SourceOptions.add_to(parser)
+    group = parser.add_argument_group("Of what (default: the live cluster of your kubeconfig)")
+    group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
     group = parser.add_argument_group("Where to")
-    group.add_argument(
-        "--overwrite", action="switch", default=False, help="put it in the place of a file that is there"
-    )
+    group.add_argument("--overwrite", action="switch", default=False, help="in the place of a file that is there")
     parser.set_defaults(leaf=parser, command=run)
 
 

@@ -31,7 +31,8 @@ _CONTAINER = Shape(
         "lifecycle": "lifecycle",
     },
 )
-_CLAIM_TEMPLATE = Shape("spec", below={"metadata": META})
+_CLAIM_SPEC = Shape("accessModes selector resources volumeName storageClassName volumeMode volumeAttributesClassName")
+_CLAIM_TEMPLATE = Shape(below={"metadata": META, "spec": _CLAIM_SPEC})
 _VOLUME = Shape(
     "name emptyDir hostPath persistentVolumeClaim awsElasticBlockStore configMap secret projected downwardAPI nfs "
     "image",
@@ -89,6 +90,16 @@ _CRON_JOB_SPEC = Shape(
     "failedJobsHistoryLimit",
     below={"jobTemplate": Shape(below={"metadata": META, "spec": _JOB_SPEC})},
 )
+_NODE_SPEC = Shape("podCIDR podCIDRs providerID unschedulable taints")
+_NODE_STATUS = Shape(
+    "capacity allocatable phase conditions addresses daemonEndpoints nodeInfo volumesInUse volumesAttached features "
+    "declaredFeatures"
+)
+_SERVICE_SPEC = Shape(
+    "ports selector clusterIP clusterIPs type externalIPs sessionAffinity externalName externalTrafficPolicy "
+    "loadBalancerClass loadBalancerSourceRanges healthCheckNodePort publishNotReadyAddresses sessionAffinityConfig "
+    "ipFamilies ipFamilyPolicy allocateLoadBalancerNodePorts internalTrafficPolicy trafficDistribution"
+)
 _VOLUME_SPEC = Shape(
     "capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName volumeMode nodeAffinity "
     "awsElasticBlockStore hostPath local nfs volumeAttributesClassName",
@@ -112,9 +123,9 @@ _WORKLOAD = _kind("status", spec=_WORKLOAD_SPEC)
 _HOOKS = _kind(webhooks=Each(_WEBHOOK))
 
 SHAPES: Mapping[Resource, Shape] = {
-    kinds.NODES: _kind("spec status"),
+    kinds.NODES: _kind(spec=_NODE_SPEC, status=_NODE_STATUS),
     kinds.PODS: _kind(spec=_POD_SPEC, status=_POD_STATUS),
-    kinds.BUDGETS: _kind("spec status"),
+    kinds.BUDGETS: _kind("status", spec=Shape("minAvailable maxUnavailable selector unhealthyPodEvictionPolicy")),
     kinds.DEPLOYMENTS: _WORKLOAD,
     kinds.REPLICA_SETS: _WORKLOAD,
     kinds.STATEFUL_SETS: _WORKLOAD,
@@ -123,18 +134,18 @@ SHAPES: Mapping[Resource, Shape] = {
     kinds.JOBS: _kind("status", spec=_JOB_SPEC),
     kinds.CRON_JOBS: _kind("status", spec=_CRON_JOB_SPEC),
     kinds.VOLUMES: _kind("status", spec=_VOLUME_SPEC),
-    kinds.CLAIMS: _kind("spec status"),
+    kinds.CLAIMS: _kind("status", spec=_CLAIM_SPEC),
     kinds.STORAGE_CLASSES: _kind(
         "provisioner reclaimPolicy allowVolumeExpansion volumeBindingMode allowedTopologies",
         parameters=Shape("type iops throughput encrypted"),
     ),
     kinds.CSI_NODES: _kind("spec"),
     kinds.VOLUME_ATTACHMENTS: _kind("spec", status=Shape("attached")),
-    kinds.NAMESPACES: _kind("spec status"),
+    kinds.NAMESPACES: _kind("status", spec=Shape("finalizers")),
     kinds.PRIORITY_CLASSES: _kind("value globalDefault preemptionPolicy"),
-    kinds.LEASES: _kind("spec"),
-    kinds.AUTOSCALERS: _kind("spec status"),
-    kinds.SERVICES: _kind("spec status"),
+    kinds.LEASES: _kind(spec=Shape("holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions")),
+    kinds.AUTOSCALERS: _kind("status", spec=Shape("scaleTargetRef minReplicas maxReplicas metrics behavior")),
+    kinds.SERVICES: _kind("status", spec=_SERVICE_SPEC),
     kinds.ENDPOINT_SLICES: _kind("addressType endpoints ports"),
     kinds.VALIDATING_WEBHOOKS: _HOOKS,
     kinds.MUTATING_WEBHOOKS: _HOOKS,

@@ -36,7 +36,4 @@ class SnapshotView:
         found = [(read.resource.full_name, read.detail) for read in scene.reads if not read.known]
         if scene.aws is not None:
             found.append(("AWS", scene.aws.why))
-        return (
-            *found,
-            *sorted((what, why) for each in self.taken.snapshot.scenes.values() for what, why in each.left_out.items()),
-        )
+        return (*found, *sorted(pair for each in every for pair in each.left_out.items()))

@@ -25,6 +25,8 @@ ANNOTATIONS = frozenset(
         *(RUN, PRIOR, REBOOT_LOCK),
         REBOOT_IN_PROGRESS,
         "eks.amazonaws.com/role-arn",
+        "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type",
+        "service.beta.kubernetes.io/aws-load-balancer-type",
         "meta.helm.sh/release-name",
         "volume.beta.kubernetes.io/storage-class",
         "storageclass.kubernetes.io/is-default-class",
@@ -69,6 +71,7 @@ CONFIG = frozenset(
 SOCKET = re.compile(r"(?:--?[\w.-]+=)?(?:unix:/{0,2}|npipe:/{0,2})?[\w./\\-]*\.sock")
 """A word that names a socket, with which something reaches its node's container runtime, and nothing else."""
 
+_NAMED_SOCKET = re.compile(r"(?<![\w./-])(?:unix:/{0,2})?/[\w./-]*\.sock(?![\w.-])")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
 _REFERENCE = re.compile(r"\$\([A-Za-z_][\w.]*\)")
 _SHELL = re.compile(r"(?:/?(?:usr/)?bin/)?(?:(?:ba|a)?sh|sleep(?: \d{1,6})?)")
@@ -93,7 +96,7 @@ class Keep:
         """Of an environment variable."""
         if name in self.variables:
             return self.text(value)
-        return value if _REFERENCE.fullmatch(value) or SOCKET.fullmatch(value) else self.digests.of(value)
+        return value if _REFERENCE.fullmatch(value) or SOCKET.fullmatch(value) else self._but_sockets(value)
 
     def config_value(self, key: str, value: str) -> str:
         """Of a ConfigMap."""
@@ -101,7 +104,7 @@ class Keep:
 
     def words(self, given: list[str]) -> list[str]:
         """Of a command or its arguments: flags by name, and the values of those that are kept."""
-        before = ("", *given[:-1])
+        before = ("", *given)[: len(given)]
         return [self._word(*pair) for pair in zip(given, before, strict=True)]
 
     def _word(self, word: str, before: str) -> str:
@@ -112,7 +115,11 @@ class Keep:
             return word
         if _FLAG.fullmatch(name):
             return f"{name}{equals}{self.text(value) if name in self.flags else self.digests.of(value)}"
-        return self.text(word) if before in self.flags else self.digests.of(word)
+        return self.text(word) if before in self.flags else self._but_sockets(word)
+
+    def _but_sockets(self, text: str) -> str:
+        """A digest, with the sockets that are named in it."""
+        return " ".join((self.digests.of(text), *_NAMED_SOCKET.findall(text)))
 
     def path(self, given: str) -> str:
         """Of an HTTP probe: long names in it may be anything."""
