@@ -30,7 +30,7 @@ def write(folder: str, count: str) -> dict[str, Any]:
     with Path(folder, "pods.json").open("wb") as out:
         for part in _listed(_pods(int(count), names)):
             size += out.write(part)
-    nodes = (json.dumps(_node(name)).encode() for name in sorted(names))
+    nodes = (json.dumps(a_node(name)).encode() for name in sorted(names))
     Path(folder, "nodes.json").write_bytes(b"".join(_listed(nodes)))
     return {"pods": int(count), "bytes": size}
 
@@ -53,7 +53,7 @@ def _pods(count: int, nodes: set[str]) -> Iterator[bytes]:
         yield b'{"apiVersion":"v1","kind":"Pod",' + pod[1:]
 
 
-def _node(name: str) -> dict[str, Any]:
+def a_node(name: str) -> dict[str, Any]:
     metadata = {"name": name, "uid": f"uid-{name}", "creationTimestamp": "2026-10-01T08:00:00Z"}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-10-01T08:01:00Z"}
     status = {"allocatable": _ALLOCATABLE, "conditions": [ready], "nodeInfo": {"kubeletVersion": "v1.32.5"}}

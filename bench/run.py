@@ -27,6 +27,7 @@ from bench.checks import check
 from bench.lines import Line, Plan, table
 from bench.measure import Run, Series, in_turn, run
 from bench.screens import screens
+from bench.snapshots import snapshot_file
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -187,6 +188,7 @@ PARTS = {
     "aws": aws,
     "metadata": metadata,
     "check": check,
+    "snapshot-file": snapshot_file,
 }
 """What ``--only`` names, in the order of the table."""
 

@@ -9,11 +9,11 @@ from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.addon_side import installed, values_now, version_side
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonPast, Update, UpdateHistory, VersionSide
-from kubectl_eksdoc.errors import AwsMissing, ValuesError
+from kubectl_eksdoc.errors import AwsMissing
 
 _ADDON_UPDATE = "AddonUpdate"
 
@@ -80,11 +80,4 @@ def _with_values(history: UpdateHistory | Unknown, chosen: Update | Unknown | Ab
 
 def _values(updates: list[Update]) -> Mapping[str, Doc | Unknown]:
     given = {each.id: each.parameter("ConfigurationValues") for each in updates}
-    return {id: _read(text) for id, text in given.items() if text.strip()}
-
-
-def _read(text: str) -> Doc | Unknown:
-    try:
-        return values_of(text)
-    except ValuesError as error:
-        return Unknown(error.message)
+    return {id: kept_values(text) for id, text in given.items() if text.strip()}

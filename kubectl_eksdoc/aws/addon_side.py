@@ -6,12 +6,12 @@ from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
 from kubectl_eksdoc.core.rules import addon_versions
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 
 
 def installed(of: Believed, name: str, told: object) -> Addon:
@@ -143,9 +143,4 @@ def version_side(of: Believed, name: str, version: str) -> VersionSide:
 
 def values_now(addon: Addon) -> Doc | Unknown:
     """The configuration values of today; {} for none."""
-    if not addon.configuration.strip():
-        return {}
-    try:
-        return values_of(addon.configuration)
-    except ValuesError as error:
-        return Unknown(error.message)
+    return kept_values(addon.configuration)

@@ -15,12 +15,14 @@ import yaml
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.rules.keeping.digests import has_digest
 from kubectl_eksdoc.errors import ValuesError
 
 DEEPEST = 100
 LONGEST = 1_000_000
 """Characters. No Kubernetes object is as large as what these make, and no published schema comes near it."""
 
+ONLY_DIGESTS = Unknown("a part of these configuration values is kept as digests only, as a snapshot keeps it")
 _HINT = 'give an object such as {"env": {"ENABLE_POD_ENI": "true"}}, in JSON or in YAML'
 
 
@@ -38,6 +40,17 @@ def values_of(text: str) -> Doc:
         return _object(_decoded(text))
     except _NotReadable as error:
         raise ValuesError(f"these configuration values cannot be read: {error}", _HINT) from error
+
+
+def kept_values(text: str) -> Doc | Unknown:
+    """Of what EKS or a snapshot says is configured; {} for nothing."""
+    if not text.strip():
+        return {}
+    try:
+        values = values_of(text)
+    except ValuesError as error:
+        return Unknown(error.message)
+    return ONLY_DIGESTS if has_digest(values) else values
 
 
 def schema_of(text: str) -> Doc | Unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
@@ -21,30 +22,32 @@ _HINT = "Make or copy it again."
 
 
 def snapshot_at(path: str) -> Snapshot | None:
-    """None where it is none of this tool's: then it may be a dump of kubectl's. Standard input is a dump.
+    """None where it is none of this tool's: then it may be a dump of kubectl's, and whoever reads that says so or why
+    not. Standard input is a dump.
 
     Raises:
-        SnapshotError: it cannot be read, or a newer tool has made it.
+        SnapshotError: it is one, and cannot be read, or a newer tool has made it.
     """
+    try:
+        text = _manifest(path)
+        return None if text is None else snapshot_text.read(text)
+    except snapshot_text.NewerFormat as error:
+        hint = "Read it with a newer kubectl eksdoc."
+        raise SnapshotError(f"cannot read the snapshot {path}: {error}", hint) from error
+    except snapshot_text.BadManifest as error:
+        why = f"what it says of itself cannot be read: {error}"
+        raise SnapshotError(f"cannot read the snapshot {path}: {why}", _HINT) from error
+
+
+def _manifest(path: str) -> bytes | None:
+    """Of what is none, or cannot be opened, None."""
     if path == "-":
         return None
-    try:
-        if os.path.isdir(path):
-            path = os.path.join(path, f"{MANIFEST}.json")
-            if not os.path.isfile(path):
-                return None
+    if os.path.isdir(path):
+        path = os.path.join(path, f"{MANIFEST}.json")
+    with suppress(BadArchive, OSError):
         for first in parts(path, BOUNDS):
-            return snapshot_text.read(whole(first)) if first.stem == MANIFEST else None
-    except snapshot_text.NewerFormat as error:
-        raise SnapshotError(
-            f"cannot read the snapshot {path}: {error}", "Read it with a newer kubectl eksdoc."
-        ) from error
-    except snapshot_text.BadManifest as error:
-        raise SnapshotError(
-            f"cannot read the snapshot {path}: what it says of itself is none: {error}", _HINT
-        ) from error
-    except (BadArchive, OSError) as error:
-        raise SnapshotError(f"cannot read the snapshot {path}: {_why(error)}", _HINT) from error
+            return whole(first) if first.stem == MANIFEST else None
     return None
 
 

@@ -86,12 +86,16 @@ def test_the_same_answers_give_the_same_bytes_in_whatever_order_they_came() -> N
     assert one.written(RECORDED) == other.written(RECORDED)
 
 
-def test_an_answer_stays_whatever_is_refused_or_done_with_it_later() -> None:
-    answers: list[Any] = [a_cluster(), AwsThrottled("too often")]
+def test_an_answer_stays_whatever_is_done_with_it_and_is_not_asked_for_again() -> None:
+    answers: list[Any] = [AwsThrottled("too often"), a_cluster()]
     recorder = Recorder(Scripted({"eks:DescribeCluster": lambda asked: answers.pop(0)}))
-    recorder.ask(questions.CLUSTER, {})["cluster"].clear()
     with pytest.raises(AwsThrottled):
         recorder.ask(questions.CLUSTER, {})
+    for _ in range(2):
+        asked = recorder.ask(questions.CLUSTER, {})
+        assert asked == a_cluster()
+        asked["cluster"].clear()
+    assert len(recorder) == 1
     recorded = again(recorder)
     recorded.ask(questions.CLUSTER, {}).clear()
     assert recorded.ask(questions.CLUSTER, {}) == a_cluster()

@@ -27,6 +27,7 @@ KINDS = (
     "ImdsFix",
     "ImdsProbe",
     "Interruption",
+    "Snapshot",
     "UpgradeCheck",
 )
 

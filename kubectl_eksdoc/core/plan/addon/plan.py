@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.plan.addon.merging import leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered, role_rendered
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.core.rules.keeping.digests import has_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,9 @@ def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], ju
 
 
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:
-    """The target's schema lets it be; where the schema is not known it is tried all the same."""
+    """The target's schema lets it be; where the schema is not known it is tried all the same. Of a snapshot the value
+    may be known as a digest only."""
+    if has_digest(change.live):
+        return False
     schema = facts.target.schema
     return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))

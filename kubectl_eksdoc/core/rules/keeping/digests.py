@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 MARK = "eksdoc-digest:"
 """What a digest begins with; no value that is kept does."""
@@ -36,3 +37,10 @@ class Digests:
 
 def is_digest(text: object) -> bool:
     return isinstance(text, str) and MARK in text
+
+
+def has_digest(value: Any) -> bool:
+    """Whether one stands anywhere in a document: what it says is not known, and it must never be sent."""
+    if isinstance(value, dict):
+        return any(map(has_digest, value.values()))
+    return any(map(has_digest, value)) if isinstance(value, (list, tuple)) else is_digest(value)

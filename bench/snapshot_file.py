@@ -1,0 +1,101 @@
+"""Writes pages of lists as a snapshot, or reads one, in a process of its own; prints what it took as one line of JSON.
+
+``pages`` makes the lists that an API server would answer with, one a line. ``write`` takes them to a snapshot, as
+``kubectl eksdoc snapshot`` does; ``read`` makes facts of it. What is imported or prepared late is so before.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench import cluster
+from bench.dump import a_node
+from kubectl_eksdoc.cli.main import collect_seldom
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.core.rules.keeping.digests import Digests
+from kubectl_eksdoc.core.rules.keeping.keys import Keep
+from kubectl_eksdoc.host.kept_snapshot import KeptReader, snapshot_at
+from kubectl_eksdoc.host.snapshot_file import SnapshotFile
+from kubectl_eksdoc.objects import snapshot_text
+from kubectl_eksdoc.objects.keeping.lists import KeptLists
+from kubectl_eksdoc.objects.keeping.pages import Keeping
+
+PAGE = 500
+_NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
+
+
+def pages(path: str, _: str, count: str) -> dict[str, Any]:
+    """Of that many pods and their nodes."""
+    names: set[str] = set()
+    mark = b'"nodeName":"'
+    with Path(path).open("wb") as out:
+        for page in _paged(cluster.pods(int(count))):
+            for pod in page:
+                start = pod.index(mark) + len(mark)
+                names.add(pod[start : pod.index(b'"', start)].decode())
+            out.write(_listed("PodList", page))
+        for page in _paged(json.dumps(a_node(name)).encode() for name in sorted(names)):
+            out.write(_listed("NodeList", page))
+    return {"nodes": len(names), "bytes": Path(path).stat().st_size}
+
+
+def _paged(items: Iterator[bytes]) -> Iterator[list[bytes]]:
+    page: list[bytes] = []
+    for item in items:
+        page.append(item)
+        if len(page) == PAGE:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+def _listed(kind: str, items: list[bytes]) -> bytes:
+    return b'{"kind":"%s","apiVersion":"v1","metadata":{},"items":[%s]}\n' % (kind.encode(), b",".join(items))
+
+
+def write(path: str, snapshot: str, count: str) -> dict[str, Any]:
+    file = SnapshotFile(snapshot)
+    lists = KeptLists(Keeping(Keep(Digests(b"a key"))), partial(file.page, ""), partial(file.forget, ""))
+    counts = {NODES: 0, PODS: 0}
+    began = time.perf_counter()
+    with Path(path).open("rb") as held:
+        for line in held:
+            resource = PODS if line.startswith(b'{"kind":"PodList"') else NODES
+            counts[resource] += 1
+            lists.add_page(resource, line)
+    reads = tuple(KindRead(of, ReadState.READ) for of in counts)
+    scene = Scene(Identity("bench"), _NOW, reads)
+    size = file.finish(snapshot_text.written(Snapshot("bench", Source.LIVE, {"": scene})))
+    return {"seconds": time.perf_counter() - began, "bytes": size, "peak": _peak()}
+
+
+def read(_: str, snapshot: str, count: str) -> dict[str, Any]:
+    collect_seldom()
+    gc.collect()
+    began = time.perf_counter()
+    told = snapshot_at(snapshot)
+    assert told is not None
+    found = KeptReader(snapshot, "", told.scenes[""]).read((NODES, PODS))
+    took = time.perf_counter() - began
+    assert len(found.pods) == int(count)
+    return {"seconds": took, "nodes": len(found.nodes), "peak": _peak()}
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps({"pages": pages, "write": write, "read": read}[sys.argv[1]](*sys.argv[2:])))

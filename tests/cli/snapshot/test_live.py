@@ -1,0 +1,175 @@
+"""A snapshot of a cluster that is served, with some rights missing, answers as the cluster did."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
+from kubectl_eksdoc.wiring.interruption import of_live
+from kubectl_eksdoc.wiring.snapshots import take
+from tests.aws.test_live import access, prod
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+JUDGE = jsonschema.Draft202012Validator(schemas.load("Snapshot"))
+OF_THE_SOURCE = ("command", "commands", "undo", "verify", "remedy")
+"""What says how the cluster is reached, and what to do where something could not be read."""
+WORDS = re.compile(r'"[^"]*\.sock[^"]*"')
+LACKING = (kinds.BUDGETS.full_name, kinds.CONFIG_MAPS.full_name)
+
+
+def user(name: str, held: tuple[Right, ...]) -> User:
+    listed = [each for each in held if not each.is_url]
+    rules = [Rule((each.verb,), (_plural(each),), (each.resource.group,)) for each in listed]
+    return restricted(name, [*rules, *(Rule((each.verb,), (), paths=(each.of,)) for each in held if each.is_url)])
+
+
+def _plural(right: Right) -> str:
+    return f"{right.resource.plural}/{right.subresource}" if right.subresource else right.resource.plural
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Server]:
+    every = rights.BY_COMMAND["snapshot"]
+    fewer = tuple(each for each in every if each.resource.full_name not in LACKING)
+    users = {"whole": user("whole", every), "fewer": user("fewer", fewer)}
+    api = Api(worlds.plane_of("rich", None), Setup(Access(users)), ByHand())
+    with serving(api) as server:
+        yield server
+    assert list(api.faults) == []
+
+
+class Desk:
+    """Somebody with a kubeconfig and the keys of the account."""
+
+    def __init__(self, cluster: Server, token: str, aws: World, folder: Path) -> None:
+        self.config = kubeconfigs.one(folder / "config", cluster.url(token), name="lab")
+        self._aws: AwsAccess = access(aws)
+        self._endpoint = aws.endpoint
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        around = Surroundings(out, err, {}, open_check=self._check, take_snapshot=self._take)
+        code = run(argv, out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def live(self, *argv: str) -> dict[str, Any]:
+        return _document(self.run(*argv, "-o", "json", "--kubeconfig", self.config))
+
+    def _of_aws(self, *_: object) -> LiveAws:
+        return LiveAws(self._aws, self._endpoint, 1)
+
+    def _take(self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str) -> Any:
+        return take(path, source, connection, wanted, progress, tool, self._of_aws)
+
+    def _check(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: CheckReading) -> CheckWorld:
+        """As the real one, but that the AWS is that of the tests."""
+        world = open_check(source, connection, wanted, progress, reading)
+        if not source.live:
+            return world
+        of = believed(self._of_aws(), self._aws)
+        return replace(world, aws=of, karpenter=of_live(world.cluster, connection, of))
+
+
+def _document(ran: Ran) -> dict[str, Any]:
+    assert ran.out, ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def _answer(document: dict[str, Any]) -> dict[str, Any]:
+    """Without what names the source, and the words of a container, of which only the sockets are kept."""
+    body = {key: value for key, value in document.items() if key != "metadata"}
+    body["kindsRead"] = document["metadata"]["kindsRead"]
+    return _plain(body)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items() if key not in OF_THE_SOURCE}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return WORDS.sub('"…"', value) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("token", ["whole", "fewer"])
+def test_it_answers_as_the_cluster(cluster: Server, prod: World, tmp_path: Path, token: str) -> None:
+    desk, path = Desk(cluster, token, prod, tmp_path), str(tmp_path / "lab.eksdoc")
+    taken = desk.run("snapshot", path, "-o", "json", "--kubeconfig", desk.config)
+    told = _document(taken)
+    assert [error.message for error in JUDGE.iter_errors(told)] == []
+    lacking = {each["what"] for each in told["lacking"]}
+    assert ("poddisruptionbudgets.policy" in lacking) == (token == "fewer")
+    assert taken.code == (5 if lacking else 0)
+    for command in (("check",), ("check", "--target", "1.26"), ("drain", "plan", "--nodegroup", "blue")):
+        assert _answer(_document(desk.run(*command, "-o", "json", "--snapshot", path))) == _answer(desk.live(*command))
+
+
+def test_what_is_asked_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
+    desk = Desk(cluster, "whole", prod, tmp_path)
+    prod.forget_calls()
+    told = _document(desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "-o", "json", "--kubeconfig", desk.config))
+    assert [each for each in told["lacking"] if "missing right" in each["why"] or "forbidden" in each["why"]] == []
+    known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["snapshot"]}
+    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
+
+
+def test_without_the_pods_there_is_no_file(cluster: Server, prod: World, tmp_path: Path) -> None:
+    desk = Desk(cluster, "nobody", prod, tmp_path)
+    taken = desk.run("snapshot", str(tmp_path / "lab.eksdoc"), "--kubeconfig", desk.config)
+    assert (taken.code, taken.out) == (3, "")
+    assert not (tmp_path / "lab.eksdoc").exists()
+    assert [name.name for name in tmp_path.iterdir()] == ["config"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        ((), "the file is not named"),
+        (("a", "b"), "one file is written, and 2 are named"),
+        (("-",), "'-' is no file to write to"),
+        (("a", "--snapshot", "b"), "--snapshot is no flag of 'kubectl eksdoc snapshot'"),
+    ],
+)
+def test_what_was_given_does_not_fit(argv: tuple[str, ...], why: str) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    assert run(["snapshot", *argv], out, err) == 2
+    assert why in err.getvalue()
+
+
+def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
+    path = tmp_path / "lab.eksdoc"
+    path.write_text("mine")
+    out, err = io.StringIO(), io.StringIO()
+    assert run(["snapshot", str(path), "--demo"], out, err) == 2
+    assert "is there already" in err.getvalue()
+    assert path.read_text() == "mine"
+    assert run(["snapshot", str(path), "--demo", "--overwrite"], out, err) == 0
+    assert path.stat().st_size > 10_000

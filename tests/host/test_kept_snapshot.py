@@ -1,0 +1,190 @@
+"""The file of a snapshot: whole or not there, readable as what it is, and refused in one sentence where it is not."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import stat
+import tarfile
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.host.kept_snapshot import KeptReader, file_in, snapshot_at
+from kubectl_eksdoc.host.snapshot_file import MANIFEST, SnapshotFile
+from kubectl_eksdoc.objects import snapshot_text
+from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
+
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
+SCENE = Scene(
+    Identity("lab", "prod", "111122223333", "eu-west-1", "v1.33", "uid-1"),
+    NOW,
+    (
+        KindRead(NODES, ReadState.READ, 2),
+        KindRead(PODS, ReadState.READ, 0),
+        KindRead(BUDGETS, ReadState.FORBIDDEN, detail="missing right: list poddisruptionbudgets.policy"),
+    ),
+)
+
+
+def page(kind: str, *names: str) -> bytes:
+    items = [{"metadata": {"name": name, "uid": f"uid-{name}"}} for name in names]
+    return json.dumps({"kind": f"{kind}List", "apiVersion": "v1", "items": items}).encode()
+
+
+def told(scene: Scene = SCENE, **scenes: Scene) -> bytes:
+    return snapshot_text.written(Snapshot("0.1.0", Source.LIVE, {"": scene, **scenes}))
+
+
+def made(path: Path, manifest: bytes | None = None) -> Path:
+    file = SnapshotFile(str(path))
+    file.page("", NODES, page("Node", "a"))
+    file.page("", NODES, page("Node", "b"))
+    file.page("", PODS, page("Pod"))
+    file.file("", "cluster-answers", b"{}")
+    file.finish(told() if manifest is None else manifest)
+    return path
+
+
+def reader(path: Path, scene: str = "") -> KeptReader:
+    snapshot = snapshot_at(str(path))
+    assert snapshot is not None
+    return KeptReader(str(path), scene, snapshot.scenes[scene])
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = made(tmp_path / "lab.eksdoc")
+    found = reader(path).read((NODES, PODS, BUDGETS, LEASES))
+    assert [node.name for node in found.nodes] == ["a", "b"]
+    assert (found.identity, found.observed_at, found.source) == (
+        Identity("lab", "prod", "111122223333", "eu-west-1", "v1.33", ""),  # no namespace was read
+        NOW,
+        Source.SNAPSHOT,
+    )
+    assert {each.resource: (each.state, each.count, each.detail) for each in found.reads} == {
+        NODES: (ReadState.READ, 2, ""),
+        PODS: (ReadState.READ, 0, ""),
+        BUDGETS: (ReadState.FORBIDDEN, 0, "missing right: list poddisruptionbudgets.policy"),
+        LEASES: (ReadState.NOT_HELD, 0, "the snapshot has no leases"),
+    }
+    assert file_in(str(path), "", "cluster-answers") == b"{}"
+    assert file_in(str(path), "", "aws-answers") is None
+
+
+def test_only_its_owner_may_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = made(tmp_path / "lab.eksdoc")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["lab.eksdoc"]
+
+
+def test_a_list_that_begins_anew_is_in_it_once(tmp_path: Path) -> None:
+    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    file.page("", NODES, page("Node", "gone"))
+    file.forget("", NODES)
+    file.page("", NODES, page("Node", "a", "b"))
+    file.finish(told())
+    assert [node.name for node in reader(tmp_path / "lab.eksdoc").read((NODES,)).nodes] == ["a", "b"]
+
+
+def test_what_is_dropped_leaves_nothing(tmp_path: Path) -> None:
+    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    file.page("", NODES, page("Node", "a"))
+    file.drop()
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "lab.eksdoc"
+    path.write_bytes(b"old")
+    file = SnapshotFile(str(path))
+    file.page("", NODES, page("Node", "a"))
+    assert path.read_bytes() == b"old"
+    file.finish(told())
+    assert snapshot_at(str(path)) is not None
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="cannot write the snapshot .*no/lab.eksdoc: No such file or directory"):
+        SnapshotFile(str(tmp_path / "no" / "lab.eksdoc"))
+
+
+def test_tar_and_gzip_read_it_and_its_first_file_says_what_it_is(tmp_path: Path) -> None:
+    with tarfile.open(made(tmp_path / "lab.eksdoc"), "r:gz") as archive:
+        names = archive.getnames()
+    assert names[:2] == [f"{MANIFEST}.json", "cluster-answers.json"]
+    assert "lists/nodes/00001.json" in names
+
+
+def test_unpacked_into_a_folder_it_is_the_same(tmp_path: Path) -> None:
+    with tarfile.open(made(tmp_path / "lab.eksdoc"), "r:gz") as archive:
+        archive.extractall(tmp_path / "open", filter="data")
+    found = reader(tmp_path / "open").read((NODES, BUDGETS))
+    assert len(found.nodes) == 2
+    assert found.reads[1].state is ReadState.FORBIDDEN
+
+
+def test_a_scene_has_its_own_lists(tmp_path: Path) -> None:
+    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    file.page("", NODES, page("Node", "a", "b"))
+    file.page("check", NODES, page("Node", "c"))
+    own = Scene(SCENE.identity, NOW, (KindRead(NODES, ReadState.READ, 1),))
+    file.finish(told(check=own))
+    assert [node.name for node in reader(tmp_path / "lab.eksdoc").read((NODES,)).nodes] == ["a", "b"]
+    assert [node.name for node in reader(tmp_path / "lab.eksdoc", "check").read((NODES,)).nodes] == ["c"]
+
+
+def test_pages_that_are_not_there_are_missed(tmp_path: Path) -> None:
+    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    file.page("", NODES, page("Node", "a"))
+    file.finish(told())
+    (nodes,) = reader(tmp_path / "lab.eksdoc").read((NODES,)).reads
+    assert (nodes.state, nodes.detail) == (ReadState.FAILED, "the snapshot holds 1 of 2 nodes")
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
+def test_one_that_is_cut_short_is_refused(tmp_path: Path, share: float) -> None:
+    path = made(tmp_path / "lab.eksdoc")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(SnapshotError, match="cannot read the snapshot") as caught:
+        open_reader(SourceChoice(snapshot=str(path)), Connection()).read((NODES, PODS))
+    assert "\n" not in caught.value.message
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(SnapshotError) as caught:
+        snapshot_at(str(path))
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("manifest", "why"),
+    [
+        (told().replace(b'"format": 1', b'"format": 9'), "it is of format 9, and this tool reads 1"),
+        (b"{}", "what it says of itself cannot be read"),
+        (b"no json", "what it says of itself cannot be read"),
+        (told().replace(b"SnapshotManifest", b"Pod"), "it is 'Pod'"),
+        (told().replace(b'"scenes"', b'"others"'), "what it says of itself cannot be read"),
+    ],
+)
+def test_what_it_says_of_itself_is_none(tmp_path: Path, manifest: bytes, why: str) -> None:
+    assert why in refusal(made(tmp_path / "lab.eksdoc", manifest))
+
+
+def test_a_dump_is_none(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json.gz"
+    dump.write_bytes(gzip.compress(page("Pod", "a")))
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        archive.add(dump, "dump.json.gz")
+    (tmp_path / "dump.tar").write_bytes(held.getvalue())
+    assert [snapshot_at(str(path)) for path in (dump, tmp_path / "dump.tar", tmp_path)] == [None, None, None]
+    assert snapshot_at("-") is None
