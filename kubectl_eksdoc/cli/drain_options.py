@@ -265,7 +265,7 @@ def baseline_from(args: argparse.Namespace) -> str:
         UsageError: an empty path, as of a variable that is not set.
     """
     if args.baseline == "":
-        raise UsageError("--since needs the path of a plan that was saved with -o json")
+        raise UsageError("--since (or --baseline) needs the path of a plan that was saved with -o json")
     return args.baseline or ""
 
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.host.saved_plan import baseline_of
 
 _MAKE = "A baseline is made by: kubectl eksdoc drain plan … -o json > FILE"
 _EMPTY = f"A shell empties the file it writes to before the command runs: compare into another file. {_MAKE}"
-_FILE = JsonFile("the baseline", "no plan", BaselineError, _MAKE, "--since", _EMPTY, yaml=True)
+_FILE = JsonFile("the baseline", "no plan", BaselineError, _MAKE, "--since (or --baseline)", _EMPTY, yaml=True)
 
 
 def read_baseline(path: str) -> Baseline:

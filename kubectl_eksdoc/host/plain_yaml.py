@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from yaml.events import Event
 
-_JSON_BEGINS = (b"{", b"[", b'"')
+_BEGIN = re.compile(rb"\s*(---|#|[A-Za-z]+:\s)")
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """By which UTF-8 of Windows and UTF-16 begin."""
 
@@ -26,11 +26,10 @@ _Open: TypeAlias = "dict[str, object] | list[object]"
 
 
 def looks_like_yaml(content: bytes) -> bool:
-    """True for text whose first line is ``key: value``: what is JSON, or binary, is something else."""
+    """True for text that begins with ``key: ``: what is JSON, or binary, is something else."""
     for mark in _MARKS:
         content = content.removeprefix(mark)
-    begin = content[:4096].replace(b"\0", b"").lstrip()
-    return not begin.startswith(_JSON_BEGINS) and b": " in begin.partition(b"\n")[0]
+    return _BEGIN.match(content[:4096].replace(b"\0", b"")) is not None
 
 
 def plain_yaml(content: bytes) -> object:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.render.times import age, between, rfc3339
 WORDS = {
     Became.NEW: "new",
     Became.CHANGED: "changed",
-    Became.NOT_KNOWN: "not known any more",
+    Became.NOT_KNOWN: "unknown now",
     Became.NOT_JUDGED: "not judged this time",
     Became.SUPPRESSED: "suppressed",
     Became.FIXED: "fixed",
