@@ -13,8 +13,8 @@ from kubectl_eksdoc.host.json_file import JsonFile
 from kubectl_eksdoc.host.saved_metadata import finding, identity, known, options, source
 
 _EMPTY = "A shell empties the file it writes to before the command runs: compare into another file."
-_SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"
-_BEGINS = ((b"\x1f\x8b", _SNAPSHOT), (b"PK\x03\x04", _SNAPSHOT), (b"\x28\xb5\x2f\xfd", _SNAPSHOT))
+SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"
+_BEGINS = ((b"\x1f\x8b", SNAPSHOT), (b"PK\x03\x04", SNAPSHOT), (b"\x28\xb5\x2f\xfd", SNAPSHOT))
 """Of gzip (RFC 1952), zip, and Zstandard (RFC 8878)."""
 _TAR_AT, _TAR = 257, b"ustar"
 """Where a tar archive says that it is one (POSIX pax)."""
@@ -28,7 +28,7 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
     """
     make = f"Save one with: kubectl eksdoc {command} -o json > FILE"
     if is_snapshot(path):
-        raise BaselineError(f"{path} is {_SNAPSHOT}", make)
+        raise BaselineError(f"{path} is {SNAPSHOT}", make)
     file = JsonFile(
         "the earlier answer", "no answer of this tool", BaselineError, make, "--since", _EMPTY, _BEGINS, yaml=True
     )

@@ -127,7 +127,7 @@ def test_a_plan_that_was_saved_before_times_were_sampled_has_the_usual_run_alone
     assert times is not None and (times.p50_s, times.p95_s, times.usual_s) == (None, None, 287.0)
 
 
-@pytest.mark.parametrize("path", ["nothing-here.json", ".", "a\0b", "x" * 5000])
+@pytest.mark.parametrize("path", ["nothing-here.json", "a\0b", "x" * 5000])
 def test_a_path_that_cannot_be_read(path: str, tmp_path: Path) -> None:
     with pytest.raises(BaselineError, match="cannot read the baseline"):
         read_baseline(str(tmp_path / path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model.check_codes import parts
@@ -19,7 +20,7 @@ from kubectl_eksdoc.core.plan.since.needs import read_of
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
-_SYMPTOM, _FILES = "symptom", "filename"
+_SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 
 
 def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) -> Since:
@@ -67,8 +68,16 @@ def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Ma
     symptom = options.get(_SYMPTOM)
     if symptom and symptom != others.get(_SYMPTOM):
         return frozenset()
+    if options.get(_GATE) and options.get(_GATE) != others.get(_GATE):
+        codes -= _of_several_gates()
     files, wanted = _files(options), _files(others)
     return codes if files and files >= wanted else codes - {IN_MANIFEST.name}
+
+
+def _of_several_gates() -> frozenset[str]:
+    """Codes that are looked for at more than one gate: of one gate only some of their findings are told."""
+    gates = {(code.name, check.gate) for check in ALL for code in check.codes}
+    return frozenset(name for name, several in Counter(name for name, _ in gates).items() if several > 1)
 
 
 def _files(options: Mapping[str, object]) -> frozenset[str]:
