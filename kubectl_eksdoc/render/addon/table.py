@@ -43,7 +43,7 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    found = [screen.section(view.beside, view.cluster.observed_at, look, full)]
+    found = [screen.section(view.beside, view.cluster.observed_at, look, full, view.tool_version)]
     found += [section for plan in view.plans for section in _of(plan, view, look, full)]
     if not full:
         found.append(wrap(_FORMATS, look.columns))

@@ -39,7 +39,7 @@ def _text(view: CheckView, look: Look, full: bool) -> str:
     short = plan.diagnosis is not None and not full
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
-        screen.section(view.since, plan.facts.cluster.observed_at, look, full),
+        screen.section(view.since, plan.facts.cluster.observed_at, look, full, view.tool_version),
         diagnosis(plan.diagnosis, look, full),
         changes(plan.changes, plan.facts.cluster.observed_at, look, full),
         *([] if short else _judged(view, look, full)),

@@ -46,7 +46,10 @@ def _lines(view: CheckView, most: int) -> Iterator[str]:
 def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
     plan = view.plan
     if view.since is not None:
-        yield since_words.title(view.since, plan.facts.cluster.observed_at), since_ticket.lines(view.since, most)
+        yield (
+            since_words.title(view.since, plan.facts.cluster.observed_at),
+            since_ticket.lines(view.since, most, view.tool_version),
+        )
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)
     yield "Areas", tickets.table(areas(plan), "areas", most)

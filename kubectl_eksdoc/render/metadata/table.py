@@ -42,7 +42,7 @@ def wide(view: MetadataView, look: Look) -> str:
 
 
 def _text(view: MetadataView, look: Look, full: bool) -> str:
-    beside = screen.section(view.since, view.plan.facts.cluster.observed_at, look, full)
+    beside = screen.section(view.since, view.plan.facts.cluster.observed_at, look, full, view.tool_version)
     if view.pod is not None and not full:
         told = wrap(shown(view.pod.sentence, look), look.columns)
         return "\n".join([*told, *([""] if beside else []), *beside]) + "\n"

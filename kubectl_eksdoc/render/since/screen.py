@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since
 from kubectl_eksdoc.render.findings import SIGNS
@@ -24,12 +25,14 @@ _DOWN = {
 }
 
 
-def section(since: Since | None, observed: datetime, look: Look, full: bool) -> list[str]:
+def section(
+    since: Since | None, observed: datetime, look: Look, full: bool, tool_version: str = __version__
+) -> list[str]:
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
         return []
     lines = wrap(shown(f"{words.counts(since)}.", look), look.columns, MARGIN)
-    for text in words.remarks(since):
+    for text in words.remarks(since, tool_version):
         lines += wrap(shown(text, look), look.columns, MARGIN)
     for became in Became:
         found = since.of(became)

@@ -98,8 +98,7 @@ def _grade(change: FindingSince) -> str:
 def _because(change: FindingSince) -> str:
     if not change.why:
         return ""
-    when = "now" if change.now is None else "then"
-    return f" ({change.why})" if change.now is None else f" (it could not be found {when}: {change.why})"
+    return f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})"
 
 
 def _apart(then: datetime, observed: datetime) -> str:
