@@ -98,6 +98,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         default=False,
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
+    _add_what_does_not_count(group)
+    _add_when_it_hurts(parser)
+    since_options.add_to(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
     unknown_options.add_accepted(group, _codes, "check")
     group.add_argument(
         "--suppressions",
@@ -105,9 +112,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
     )
-    _add_when_it_hurts(parser)
-    since_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_when_it_hurts(parser: Parser) -> None:
