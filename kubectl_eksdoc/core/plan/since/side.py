@@ -13,6 +13,10 @@ from kubectl_eksdoc.core.plan.since.pairing import CLUSTER, Said, about, gist
 Scope: TypeAlias = frozenset[tuple[str, str]]
 """(kind, name) of what was looked at."""
 
+_About: TypeAlias = tuple[str, str, str]
+_Gist: TypeAlias = tuple[_About, str]
+"""Of what is unknown: about what, and its message without numbers."""
+
 _MOST_NAMES = 3
 
 _WHOLES = frozenset({CLUSTER, "Command", "Addon", "Node", "Nodes", "NodeGroup", "Nodegroup", "NodePool"})
@@ -37,6 +41,20 @@ class Side:
     scope: Scope | None = None
     kin: Mapping[str, frozenset[str]] = field(default_factory=dict)
     hides: Mapping[FindingOutline, str] = field(default_factory=dict)
+    _open: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
+    """By code and kind of subject: what is unknown, be it suppressed or not, and in which words."""
+    _of: Mapping[tuple[str, _About], str] = field(init=False, repr=False, compare=False)
+    """The same by code and subject."""
+
+    def __post_init__(self) -> None:
+        found: dict[tuple[str, str], dict[_Gist, str]] = {}
+        of: dict[tuple[str, _About], str] = {}
+        for each in (*self.findings, *self.suppressed):
+            if each.status is Status.UNKNOWN:
+                found.setdefault((each.code, each.subject.kind), {}).setdefault(_gist(each), each.message)
+                of.setdefault((each.code, about(each.subject)), each.message)
+        object.__setattr__(self, "_open", found)
+        object.__setattr__(self, "_of", of)
 
     @property
     def said(self) -> Iterator[Said]:
@@ -63,23 +81,20 @@ class Side:
         What is unknown of an object hides nothing of others of its kind; what stood open in `other` as well did not
         keep it from its finding.
         """
-        kin = self.kin.get(finding.code, frozenset()) | {finding.code}
-        for each in self.findings:
-            if each.status is not Status.UNKNOWN or each.code not in kin:
-                continue
-            if about(each.subject) == about(finding.subject) or (_wider(each, finding) and not other.leaves_open(each)):
-                return each.message
+        own, kin = about(finding.subject), self.kin.get(finding.code, frozenset()) | {finding.code}
+        for code in sorted(kin):
+            if (code, own) in self._of:
+                return self._of[code, own]
+        for (code, kind), unknown in self._open.items():
+            if code in kin and _wider(code, kind, finding):
+                for each, message in unknown.items():
+                    if not other.leaves_open(code, kind, each):
+                        return message
         return ""
 
-    def leaves_open(self, finding: FindingOutline) -> bool:
+    def leaves_open(self, code: str, kind: str, unknown: _Gist) -> bool:
         """True where the same is unknown here for the same reason."""
-        return any(
-            each.status is Status.UNKNOWN
-            and each.code == finding.code
-            and about(each.subject) == about(finding.subject)
-            and gist(each.message) == gist(finding.message)
-            for each in self.findings
-        )
+        return unknown in self._open.get((code, kind), ())
 
     def _covers(self, finding: FindingOutline, other: Side) -> bool:
         if self.scope is None:
@@ -89,7 +104,11 @@ class Side:
         return other.scope is not None and other.scope <= self.scope
 
 
-def _wider(unknown: FindingOutline, finding: FindingOutline) -> bool:
-    """Whether it may be about more than its own subject."""
-    kind, other = unknown.subject.kind, finding.subject.kind
-    return kind == CLUSTER or (kind != other and (unknown.code == finding.code or kind in _WHOLES))
+def _gist(unknown: FindingOutline) -> _Gist:
+    return about(unknown.subject), gist(unknown.message)
+
+
+def _wider(code: str, kind: str, finding: FindingOutline) -> bool:
+    """Whether what is unknown of such a subject may be about more than that."""
+    other = finding.subject.kind
+    return kind == CLUSTER or (kind != other and (code == finding.code or kind in _WHOLES))

@@ -200,6 +200,17 @@ def test_what_was_unknown_and_is_hidden_now_is_not_known_now() -> None:
     assert ("not-judged-this-time", "a") in became(then, now) and ("known-now", "a") not in became(then, now)
 
 
+def test_what_is_unknown_and_suppressed_hides_as_well() -> None:
+    now = Side(suppressed=(the_cluster(code="a", message="may not list pods"),))
+    assert became(Side((said("a"),)), now) == [("not-known-any-more", "a"), ("suppressed", "a")]
+
+
+def test_many_findings_are_compared_in_no_time() -> None:
+    """Each against each would be 10^8."""
+    many = tuple(said("a", status, f"{status.value}-{n}") for n in range(5000) for status in (FAIL, UNKNOWN))
+    assert len(findings_since(Side(many[::2]), Side(many[1::2], kin={"a": frozenset({"b"})}))[0]) == 10_000
+
+
 # Suppressed --------------------------------------------------------------------------------
 
 
