@@ -30,7 +30,7 @@ Examples:
   %(prog)s --nodegroup blue --delete-emptydir-data
   %(prog)s --older-than v1.33 -o wide
   %(prog)s -l eks.amazonaws.com/nodegroup=blue --snapshot dump.tar.gz -o json
-  %(prog)s --nodegroup blue --baseline yesterday.json
+  %(prog)s --nodegroup blue --since yesterday.json
   %(prog)s --demo
 """
 

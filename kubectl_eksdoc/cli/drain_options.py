@@ -249,21 +249,23 @@ def page_size_from(args: argparse.Namespace) -> int | None:
 def add_comparison(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Beside another plan")
     group.add_argument(
+        "--since",
         "--baseline",
+        dest="baseline",
         metavar="FILE",
         default=None,
-        help="say what differs from a plan that was saved with -o json > FILE",
+        help="say what differs from a plan that was saved with -o json > FILE, and what of it is new and what is fixed",
     )
 
 
 def baseline_from(args: argparse.Namespace) -> str:
-    """The path of ``--baseline``, "" where it was not given.
+    """The path of ``--since``, or ``--baseline``, "" where it was not given.
 
     Raises:
         UsageError: an empty path, as of a variable that is not set.
     """
     if args.baseline == "":
-        raise UsageError("--baseline needs the path of a plan that was saved with -o json")
+        raise UsageError("--since (or --baseline) needs the path of a plan that was saved with -o json")
     return args.baseline or ""
 
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
     from kubectl_eksdoc.core.model.api_objects import Doc
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.earlier import Earlier
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.kube.aws_access import AwsWanted
@@ -162,6 +163,7 @@ class Surroundings:
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
     show_again: Callable[[Again], int] = _show_again
+    read_earlier: Callable[[str, str, str], Earlier] = read_earlier
 
     @property
     def edges(self) -> Edges:

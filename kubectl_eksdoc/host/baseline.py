@@ -5,13 +5,14 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.host.earlier import SNAPSHOT, is_snapshot
 from kubectl_eksdoc.host.fields import Unfit, short
 from kubectl_eksdoc.host.json_file import JsonFile
 from kubectl_eksdoc.host.saved_plan import baseline_of
 
 _MAKE = "A baseline is made by: kubectl eksdoc drain plan … -o json > FILE"
 _EMPTY = f"A shell empties the file it writes to before the command runs: compare into another file. {_MAKE}"
-_FILE = JsonFile("the baseline", "no plan", BaselineError, _MAKE, "--baseline", _EMPTY)
+_FILE = JsonFile("the baseline", "no plan", BaselineError, _MAKE, "--since (or --baseline)", _EMPTY, yaml=True)
 
 
 def read_baseline(path: str) -> Baseline:
@@ -20,6 +21,8 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: it cannot be opened, is no drain plan, or one of another version of this tool.
     """
+    if is_snapshot(path):
+        raise BaselineError(f"the baseline {path} is {SNAPSHOT}", _MAKE)
     document = _FILE.read(path)
     try:
         return baseline_of(_plan(path, document), path)

@@ -13,6 +13,7 @@ from typing import NoReturn
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archive import standard_input
 from kubectl_eksdoc.host.fields import short
+from kubectl_eksdoc.host.plain_yaml import looks_like_yaml, plain_yaml
 
 LARGEST = 256 << 20
 """Bytes. A plan of 30,000 pods has some 15 MB, one of Terraform some 20 MB; what is no file may never end."""
@@ -22,7 +23,7 @@ LARGEST = 256 << 20
 class JsonFile:
     """`name` with its article, ``the baseline``; `no` what it is not where it cannot be decoded, ``no plan``. `make`
     says how one is made; `empty` why it may be empty, "" for `make`. `flag`: "" where ``-`` is standard input.
-    `foreign`: begins of files that people take for it, each with what they are."""
+    `foreign`: begins of files that people take for it, each with what they are. `yaml`: it may be that as well."""
 
     name: str
     no: str
@@ -31,12 +32,13 @@ class JsonFile:
     flag: str = ""
     empty: str = ""
     foreign: tuple[tuple[bytes, str], ...] = ()
+    yaml: bool = False
 
     def read(self, path: str) -> object:
         """The document at `path`. The text may be UTF-16, as Windows PowerShell's > writes it.
 
         Raises:
-            UsageError: as `error`: it cannot be opened, is too large, empty, or no JSON.
+            UsageError: as `error`: it cannot be opened, is too large, empty, or neither JSON nor what else it may be.
         """
         if path == "-" and self.flag:
             raise self.error(f"{self.flag} reads a file, not standard input", self.make)
@@ -60,6 +62,12 @@ class JsonFile:
         return content
 
     def _decoded(self, called: str, content: bytes) -> object:
+        if self.yaml and looks_like_yaml(content):
+            try:
+                return plain_yaml(content)
+            except ValueError as error:
+                what = f"{called} is neither JSON nor YAML, or not all of it: {short(str(error))}"
+                raise self.error(what, self.make) from error
         try:
             document: object = json.loads(content, parse_constant=_no_number)
         except RecursionError as error:

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.baseline import (
-    Baseline,
-    BudgetOutline,
-    FindingOutline,
-    Outline,
-    Promise,
-    TargetOutline,
-    TimesOutline,
-)
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.host.fields import MOST, Fields
-
-_CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
+from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.host.fields import Fields
+from kubectl_eksdoc.host.saved_metadata import finding, identity, known, options, source
 
 _Made = TypeVar("_Made")
 
@@ -34,13 +22,13 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
     metadata = plan.inside("metadata")
     return Baseline(
         file=file,
-        identity=_identity(metadata.inside("cluster")),
-        source=metadata.word("source", Source),
+        identity=identity(metadata.inside("cluster")),
+        source=source(metadata),
         observed_at=metadata.moment("observedAt"),
         tool_version=metadata.text("toolVersion"),
-        options=_options(metadata.inside("options")) | _ordered(plan),
+        options=options(metadata.inside("options")) | _ordered(plan),
         outline=_outline(plan),
-        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if _known(each)),
+        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
         promise=_promise(plan),
         uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
     )
@@ -68,39 +56,6 @@ def _means(eviction: Fields) -> str:
     return eviction.text("means") if "means" in eviction.names() else "eviction"
 
 
-def _known(read: Fields) -> bool:
-    """As `KindRead.known`: a custom kind that is not served has no objects."""
-    state = read.word("state", ReadState)
-    return state is ReadState.READ or (state is ReadState.NOT_SERVED and read.text("resource") in _CUSTOM)
-
-
-def _identity(cluster: Fields) -> Identity:
-    return Identity(
-        context=cluster.text_or_null("context"),
-        cluster=cluster.text_or_null("cluster"),
-        account=cluster.text_or_null("account"),
-        region=cluster.text_or_null("region"),
-        server_version=cluster.text_or_null("serverVersion"),
-        uid=cluster.text_or_null("uid"),
-    )
-
-
-def _options(options: Fields) -> dict[str, object]:
-    """Flags have one value, or a list of texts."""
-    found: dict[str, object] = {}
-    for key in options.names():
-        value = options.value(key)
-        if not key:
-            raise options.unfit("a flag", "has no name")
-        if isinstance(value, list):
-            found[key] = list(options.texts(key))
-        elif isinstance(value, str) or (isinstance(value, (int, float)) and -MOST <= value <= MOST):
-            found[key] = value
-        else:
-            raise options.unfit(key, "is no value of a flag")
-    return found
-
-
 def _ordered(plan: Fields) -> dict[str, object]:
     """The nodes that an order's file named; plans of earlier versions know no such file."""
     allowed = plan.inside("options") if "options" in plan.names() else Fields({})
@@ -112,7 +67,7 @@ def _outline(plan: Fields) -> Outline:
     return Outline(
         targets=_all(plan, "targets", _target),
         budgets=_all(plan, "budgets", _budget),
-        findings=_all(plan, "findings", _finding),
+        findings=_all(plan, "findings", finding),
         evictions=len(list(plan.each("evictions"))),
         left=len(list(plan.each("left"))),
         rounds=plan.whole("rounds"),
@@ -133,18 +88,6 @@ def _target(target: Fields) -> TargetOutline:
 def _budget(budget: Fields) -> BudgetOutline:
     key = f"{budget.text('namespace')}/{budget.text('name')}"
     return BudgetOutline(key, budget.text("verdict"), budget.whole("perRound"))
-
-
-def _finding(finding: Fields) -> FindingOutline:
-    subject = finding.inside("subject")
-    namespace = subject.text("namespace") if "namespace" in subject.names() else ""
-    return FindingOutline(
-        code=finding.text("code"),
-        subject=Subject(subject.text("kind"), subject.text("name"), namespace),
-        severity=finding.word("severity", Severity),
-        status=finding.word("status", Status),
-        message=finding.text("message"),
-    )
 
 
 def _times(plan: Fields) -> TimesOutline | None:

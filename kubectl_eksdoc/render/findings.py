@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.render.look import Look, Tone
@@ -12,18 +12,28 @@ from kubectl_eksdoc.render.text import shown, wrap
 SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
 
 
-def findings(found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False) -> list[str]:
+Mark = Callable[[Finding], str]
+"""What is said of a finding behind its severity, ``" (new)"``; "" for nothing."""
+
+
+def unmarked(_: Finding) -> str:
+    return ""
+
+
+def findings(
+    found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False, mark: Mark = unmarked
+) -> list[str]:
     """Those of a mode, ``" with NONE"``, or of something else that is named so. `named`: they are of several subjects,
     each is named, and what does a remedy is shown."""
     shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
-    lines = [line for each in shown_ones for line in _finding(each, look, full, named)]
+    lines = [line for each in shown_ones for line in _finding(each, look, full, named, mark)]
     return titled(Title("Findings", of), lines, look)
 
 
-def _finding(found: Finding, look: Look, full: bool, named: bool) -> list[str]:
+def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
     sign, tone = SIGNS[found.status]
     what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
-    head = wrap(shown(f"{sign} {found.severity.value}: {what}", look), look.columns, MARGIN, MARGIN * 2)
+    head = wrap(shown(f"{sign} {found.severity.value}{mark(found)}: {what}", look), look.columns, MARGIN, MARGIN * 2)
     lines = [look.paint(head[0], tone), *head[1:]]
     evidence = found.evidence if full else found.evidence[:2]
     for text in evidence:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.earlier import Earlier
     from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
     from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -85,3 +86,15 @@ def read_baseline(path: str) -> Baseline:
     from kubectl_eksdoc.host import baseline
 
     return baseline.read_baseline(path)
+
+
+def read_earlier(path: str, kind: str, command: str) -> Earlier:
+    """What `command` found earlier, from `path`, a document of `kind`.
+
+    Raises:
+        BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings: an
+            answer would have to be made of it first.
+    """
+    from kubectl_eksdoc.host import earlier
+
+    return earlier.read_earlier(path, kind, command)

@@ -59,7 +59,7 @@ def test_a_plan_beside_itself_and_its_exit_code(tmp_path: Path) -> None:
 def test_the_options_are_compared_and_the_baseline_is_one_of_them(tmp_path: Path) -> None:
     path = saved(tmp_path, "old-0")
     ran = plan("old-1", "--force", "--max-unavailable", "1", "--baseline", path, "-o", "json")
-    assert json.loads(ran.out)["metadata"]["options"]["baseline"] == path
+    assert json.loads(ran.out)["metadata"]["options"]["since"] == path
     assert comparison(ran)["asked"] == [
         {"option": "force", "baseline": False, "now": True},
         {"option": "max-unavailable", "baseline": None, "now": "1"},
@@ -70,7 +70,7 @@ def test_the_options_are_compared_and_the_baseline_is_one_of_them(tmp_path: Path
 
 def test_the_commands_that_are_proposed_keep_the_baseline(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    assert f"old-0 old-1 --baseline '{path}' " in plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED).out
+    assert f"old-0 old-1 --since '{path}' " in plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED).out
 
 
 def test_names_are_as_without_a_baseline(tmp_path: Path) -> None:

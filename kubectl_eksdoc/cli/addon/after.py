@@ -21,7 +21,16 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 NAME = "addon-diff --after"
-_OF_THE_NEXT = ("to", "resolve_conflicts", "configuration_values", "each_step", "since_when", "tf_plan", "apply")
+_OF_THE_NEXT = (
+    "to",
+    "resolve_conflicts",
+    "configuration_values",
+    "each_step",
+    "since_when",
+    "tf_plan",
+    "apply",
+    "since",
+)
 """Flags by their names in the arguments that say what is yet to come."""
 
 

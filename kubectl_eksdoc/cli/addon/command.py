@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from kubectl_eksdoc.cli import since_options
 from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
@@ -94,6 +95,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
         "input); ADDON: only that one",
     )
+    since_options.add_to(parser)
     after.add_to(parser)
     apply_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
@@ -113,6 +115,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if args.after or args.update:
         return after.look_back(after.AfterRequest.from_args(args, words), around)
     apply = apply_options.apply_from(args)
+    if apply is not None:
+        since_options.refused_beside("--apply", since_options.since_from(args))
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
     request = Request.from_args(args, words)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli import exits, rights, saying, since_options
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -27,6 +27,8 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
+    from kubectl_eksdoc.core.plan.addon.against import against
     from kubectl_eksdoc.core.plan.addon.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS, plan_addon
     from kubectl_eksdoc.render.addon import FORMATS, AddonView
@@ -35,6 +37,7 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     options = request.options
     FORMATS.check(options.output)
     asked = _asked(request, around)
+    earlier = since_options.earlier(request.earlier, ADDON_DIFF, reading.NAME, around)
     try:
         world = reading.opened(request, around, Reading(KINDS, every_object()))
         names = (request.addon,) if request.addon else world.names()
@@ -49,9 +52,12 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
     saying.told(world, options, around)
-    view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since)
+    left_out = len(sides) < len(names)
+    whole = not request.addon and not left_out
+    beside = against(earlier, world.cluster, plans, request.given, whole) if earlier is not None else None
+    view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since, beside=beside)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), code(plans, len(sides) < len(names)))
+    return Answer(FORMATS.render(view, options.output, look), code(plans, left_out))
 
 
 def _steps(world: AddonWorld, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.since_options import since_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -27,7 +28,8 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`addon` is "" for all of them; `values` is a path, "" where the call gives none."""
+    """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
+    answer, "" for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -37,6 +39,7 @@ class Request:
     values: str | None
     each_step: bool = False
     since_when: bool = False
+    earlier: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -56,11 +59,12 @@ class Request:
             args.configuration_values,
             args.each_step,
             args.since_when,
+            since_from(args),
         )
 
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
-        said |= {"each-step": self.each_step, "since-when": self.since_when}
+        said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
         return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}

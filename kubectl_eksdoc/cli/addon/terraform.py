@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli import rights, saying
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.since_options import refused_beside, since_from
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -50,6 +51,7 @@ class TerraformRequest:
                 "Give the plan alone, or with the name of one of its add-ons.",
             )
         source = SourceOptions.from_args(args).choice
+        refused_beside("--tf-plan", since_from(args))
         if args.tf_plan == "-" == source.snapshot:
             raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
         return TerraformRequest(GlobalOptions.from_args(args), source, words[0] if words else "", args.tf_plan)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, saying, unknown_options, values
+from kubectl_eksdoc.cli import exits, rights, saying, since_options, unknown_options, values
 from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -98,6 +98,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         default=False,
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
+    _add_what_does_not_count(group)
+    _add_when_it_hurts(parser)
+    since_options.add_to(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
     unknown_options.add_accepted(group, _codes, "check")
     group.add_argument(
         "--suppressions",
@@ -105,8 +112,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
     )
-    _add_when_it_hurts(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_when_it_hurts(parser: Parser) -> None:
@@ -148,7 +153,9 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.documents import UPGRADE_CHECK
     from kubectl_eksdoc.core.model.findings import Severity
+    from kubectl_eksdoc.core.plan.check.against import against
     from kubectl_eksdoc.core.plan.check.areas import Gate
     from kubectl_eksdoc.core.plan.check.plan import Wish
     from kubectl_eksdoc.core.plan.check.registry import chosen, known_codes
@@ -166,6 +173,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     checks = chosen(only, gate)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
+    earlier = since_options.earlier(request.earlier, UPGRADE_CHECK, NAME, around)
     try:
         world = reading.opened(request, around, checks)
         if request.refresh:
@@ -178,7 +186,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)
-    view = CheckView(plan, request.given, world.recognised)
+    beside = against(earlier, plan, request.given) if earlier is not None else None
+    view = CheckView(plan, request.given, world.recognised, since=beside)
     shown = looks.decide(options, around.stdout, around.environ)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else saying.code(plan.deciding, request.accepted)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.check.since_values import Since
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.since_options import since_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -28,7 +29,8 @@ _OF_FILES = "api-in-manifest"
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
     that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
-    EKS is to look anew first."""
+    EKS is to look
+    anew first. `earlier`: a file of an earlier check, "" for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -42,6 +44,7 @@ class Request:
     symptom: str = ""
     since: Since | None = None
     refresh: bool = False
+    earlier: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -76,6 +79,7 @@ class Request:
             args.symptom or "",
             args.changed_since,
             args.refresh_insights,
+            since_from(args),
         )
 
     @property
@@ -92,5 +96,6 @@ class Request:
             "changed-since": "" if self.since is None else self.since.text,
             "filename": list(self.files),
             "refresh-insights": self.refresh,
+            "since": self.earlier,
         }
         return {name: value for name, value in said.items() if value}

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights, saying, unknown_options, values
+from kubectl_eksdoc.cli import rights, saying, since_options, unknown_options, values
 from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.probing import probing
@@ -77,6 +77,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         f"containers, some overlays); default: {_HOPS}",
     )
     unknown_options.add_accepted(group, _codes, "the metadata service")
+    since_options.add_to(parser)
     probe_options.add_to(parser)
     fix_options.add_to(parser)
     changing_options.add_to(parser)
@@ -103,6 +104,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.documents import IMDS_PROBE
+    from kubectl_eksdoc.core.plan.metadata.against import against
     from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
     from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
     from kubectl_eksdoc.flows.metadata import plan_imds
@@ -111,12 +114,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     request = Request.from_args(args, words)
     fix = fix_options.fix_from(args, request)
     active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
+    if fix is not None or active is not None:
+        since_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
         return fixing(request, fix, active, around)
     if active is not None:
         return probing(request, active, around)
     options = request.options
     FORMATS.check(options.output)
+    earlier = since_options.earlier(request.earlier, IMDS_PROBE, NAME, around)
     try:
         world = reading.opened(request, around)
         scope = reading.scope(request)
@@ -126,8 +132,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    view = MetadataView(
-        plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc, world.profile)
-    )
+    beside = against(earlier, world.cluster, plan, request.given) if earlier is not None else None
+    choices = offered(plan, world.cluster, world.vpc, world.profile)
+    view = MetadataView(plan, request.given, world.recognised, pod, choices, since=beside)
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.since_options import since_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -16,7 +17,7 @@ _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
 @dataclass(frozen=True, slots=True)
 class Request:
     """`pod` is a name, "" for all; `nodes` and `groups` narrow it down to some. `accepted`: finding codes that may be
-    unknown."""
+    unknown. `earlier`: a file of an earlier answer, "" for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -25,6 +26,7 @@ class Request:
     groups: tuple[str, ...]
     hops: int
     accepted: tuple[str, ...]
+    earlier: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -45,6 +47,7 @@ class Request:
             tuple(args.nodegroup),
             args.hops,
             args.accept_unknown,
+            since_from(args),
         )
 
     @property
@@ -56,6 +59,7 @@ class Request:
             "nodegroup": list(self.groups),
             "hops": self.hops,
             "accept-unknown": list(self.accepted),
+            "since": self.earlier,
         }
         if self.pod:
             said["namespace"] = self.options.namespace

@@ -16,12 +16,12 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.invocation import option_words
 from kubectl_eksdoc.wiring.runs import Hooks
 
-BASELINE = "baseline"
+BESIDE = ("since", "baseline")
 
 
 def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
     """A command line that plans the same on any machine: files are left out, the run has their order in its journal."""
-    return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, BASELINE)}))
+    return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, *BESIDE)}))
 
 
 class Asked(NamedTuple):

@@ -174,7 +174,7 @@ def _planned(request: _Request, around: Surroundings) -> Read:
 
 def _check_saved(saved: Baseline, read: Read) -> None:
     from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
-    from kubectl_eksdoc.core.plan.drain.comparison.same_cluster import Sameness, kinship
+    from kubectl_eksdoc.core.plan.since.same_cluster import Sameness, kinship
 
     akin = kinship(saved, read.cluster)
     if akin.sameness is not Sameness.SAME:

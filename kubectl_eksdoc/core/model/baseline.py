@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.model.earlier import FindingOutline
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,6 @@ class BudgetOutline:
     key: str
     verdict: str
     per_round: int
-
-
-@dataclass(frozen=True, slots=True)
-class FindingOutline:
-    code: str
-    subject: Subject
-    severity: Severity
-    status: Status
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

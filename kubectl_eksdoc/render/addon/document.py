@@ -22,6 +22,7 @@ from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.since.document import since_fields
 
 
 def document(view: AddonView) -> Fields:
@@ -32,6 +33,7 @@ def document(view: AddonView) -> Fields:
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "recognised": known(view.recognised),
         "addons": [_of_view(plan, view) for plan in view.plans],
+        **since_fields(view.beside),
         "findings": [finding(each) for plan in view.plans for each in plan.findings],
     }
 

@@ -13,9 +13,11 @@ from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.findings import Mark, findings, unmarked
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.since.words import marking
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
@@ -41,7 +43,8 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    found = [section for plan in view.plans for section in _of(plan, view, look, full)]
+    found = [screen.section(view.beside, view.cluster.observed_at, look, full, view.tool_version)]
+    found += [section for plan in view.plans for section in _of(plan, view, look, full)]
     if not full:
         found.append(wrap(_FORMATS, look.columns))
     return "\n\n".join("\n".join(lines) for lines in found if lines) + "\n"
@@ -50,21 +53,21 @@ def _text(view: AddonView, look: Look, full: bool) -> str:
 def _of(plan: AddonPlan, view: AddonView, look: Look, full: bool) -> list[list[str]]:
     name = plan.facts.addon.name
     return [
-        *sections(plan, look, full),
+        *sections(plan, look, full, marking(view.beside)),
         way_out(plan, _commands(plan, look, full), look),
         first_owned(view.since.get(name, ()), look),
         steps(view.steps.get(name, ()), look),
     ]
 
 
-def sections(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
+def sections(plan: AddonPlan, look: Look, full: bool, mark: Mark = unmarked) -> list[list[str]]:
     """All but the way out, which is written in more than one way."""
     risky = [change for change in plan.changes if change.at_risk]
     others = [change for change in plan.changes if not change.at_risk]
     return [
         _summary(plan, look),
         drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
-        findings(plan.findings, f" with {plan.asked.mode.value}", look, full),
+        findings(plan.findings, f" with {plan.asked.mode.value}", look, full, mark=mark),
         drawn(Title("What follows the version"), _table(others), look, full) if full else [],
         _schema(plan, look, full) if plan.facts.installed else [],
     ]

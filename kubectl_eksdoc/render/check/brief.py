@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.render.findings import SIGNS
+from kubectl_eksdoc.render.findings import SIGNS, Mark, unmarked
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.sections import MARGIN, Title, more, titled
 from kubectl_eksdoc.render.text import counted, shown, wrap
@@ -16,15 +16,16 @@ MOST = 8
 """Findings of one step that a page shows."""
 
 
-def brief(found: Sequence[Finding], of: str, look: Look) -> list[str]:
+def brief(found: Sequence[Finding], of: str, look: Look, mark: Mark = unmarked) -> list[str]:
     """`of`: which, behind the title."""
-    lines = [line for each in found[:MOST] for line in _finding(each, look)]
+    lines = [line for each in found[:MOST] for line in _finding(each, look, mark)]
     return titled(Title("Findings", of), [*lines, *more(len(found) - MOST, look)], look)
 
 
-def _finding(found: Finding, look: Look) -> Iterator[str]:
+def _finding(found: Finding, look: Look, mark: Mark) -> Iterator[str]:
     sign, tone = SIGNS[found.status]
-    said = f"{sign} {found.severity.value}: {found.subject.kind} {found.subject}: {found.message} [{found.code.name}]"
+    how = f"{found.severity.value}{mark(found)}"
+    said = f"{sign} {how}: {found.subject.kind} {found.subject}: {found.message} [{found.code.name}]"
     head = wrap(shown(said, look), look.columns, MARGIN, MARGIN * 2)
     yield look.paint(head[0], tone)
     yield from head[1:]

@@ -16,6 +16,7 @@ from kubectl_eksdoc.render.check.gates import gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.document import Fields, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.since.document import since_fields
 
 
 def document(view: CheckView) -> Fields:
@@ -35,6 +36,7 @@ def document(view: CheckView) -> Fields:
         "checklist": documents.checklist(plan),
         "diagnosis": documents.diagnosis(plan, gate_of),
         **documents.changes(plan.changes),
+        **since_fields(view.since),
         "suppressed": documents.suppressed(plan, gate_of),
         "notes": strings(plan.notes),
         "findings": [documents.found(gate_of, each) for each in plan.findings],

@@ -14,9 +14,11 @@ from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
 from kubectl_eksdoc.render.check.suppressed import suppressed
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.findings import Mark, findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import Title, drawn
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.since.words import marking
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
@@ -37,9 +39,10 @@ def _text(view: CheckView, look: Look, full: bool) -> str:
     short = plan.diagnosis is not None and not full
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
+        screen.section(view.since, plan.facts.cluster.observed_at, look, full, view.tool_version),
         diagnosis(plan.diagnosis, look, full),
         changes(plan.changes, plan.facts.cluster.observed_at, look, full),
-        *([] if short else _judged(plan, look, full)),
+        *([] if short else _judged(view, look, full)),
         suppressed(plan, look, full),
         checklist(plan, look, full),
         [] if full else wrap(_NOTHING, look.columns),
@@ -47,34 +50,35 @@ def _text(view: CheckView, look: Look, full: bool) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _judged(plan: CheckPlan, look: Look, full: bool) -> list[list[str]]:
+def _judged(view: CheckView, look: Look, full: bool) -> list[list[str]]:
     """The areas, and what blocks which step."""
+    plan, mark = view.plan, marking(view.since)
     return [
         drawn(Title("Areas"), areas(plan), look, full),
-        *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
+        *(_gate(plan, gate, look, full, mark) for gate in (*Gate, None)),
         [] if full else blind(plan, of_aws(plan, _counting(plan)), look),
-        _noted(plan, look, full),
+        _noted(plan, look, full, mark),
     ]
 
 
-def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool) -> list[str]:
+def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool, mark: Mark) -> list[str]:
     found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
     head = f" {words.before(plan, gate)}"
     if full:
-        return findings(found, head, look, full, named=True)
+        return findings(found, head, look, full, named=True, mark=mark)
     told_at_once = of_aws(plan, found)
-    return brief([each for each in found if each not in told_at_once], head, look)
+    return brief([each for each in found if each not in told_at_once], head, look, mark)
 
 
 def _counting(plan: CheckPlan) -> list[Finding]:
     return [each for each in plan.findings if plan.counts(each)]
 
 
-def _noted(plan: CheckPlan, look: Look, full: bool) -> list[str]:
+def _noted(plan: CheckPlan, look: Look, full: bool, mark: Mark) -> list[str]:
     """What passes and is worth knowing, and what is too slight to count, where all is asked for."""
     others = tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))
     if full:
-        return findings(others, " that block nothing", look, full, named=True)
+        return findings(others, " that block nothing", look, full, named=True, mark=mark)
     worth = [each for each in others if each.severity is not Severity.INFO]
     if not others:
         return []

@@ -19,6 +19,8 @@ from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.findings import SIGNS
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
+from kubectl_eksdoc.render.since import ticket as since_ticket
+from kubectl_eksdoc.render.since import words as since_words
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import rfc3339
@@ -36,12 +38,18 @@ def _lines(view: CheckView, most: int) -> Iterator[str]:
     yield from (f"## Upgrade check of {tickets.cluster(cluster)}", "")
     yield from (f"**{escape(words.in_short(plan))}**", "")
     yield from (tickets.origin(cluster, view.tool_version), "")
-    for title, body in _sections(plan, most):
+    for title, body in _sections(view, most):
         if body:
             yield from (f"### {escape(title)}", "", *body, "")
 
 
-def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
+def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
+    plan = view.plan
+    if view.since is not None:
+        yield (
+            since_words.title(view.since, plan.facts.cluster.observed_at),
+            since_ticket.lines(view.since, most, view.tool_version),
+        )
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)
     yield "Areas", tickets.table(areas(plan), "areas", most)

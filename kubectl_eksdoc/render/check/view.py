@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.core.plan.since.changes import Since
 
 
 @dataclass(frozen=True, slots=True)
 class CheckView:
-    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read.
+    `since`: beside an earlier check, None where none was given."""
 
     plan: CheckPlan
     options: Mapping[str, object]
     recognised: str = ""
     tool_version: str = __version__
+    since: Since | None = None

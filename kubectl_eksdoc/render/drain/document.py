@@ -21,6 +21,7 @@ from kubectl_eksdoc.render.drain.comparison.document import comparison_fields
 from kubectl_eksdoc.render.drain.fence import NO_RE_EVICTIONS
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.since.document import since_fields
 
 
 def document(view: DrainView) -> Fields:
@@ -53,7 +54,9 @@ def document(view: DrainView) -> Fields:
 
 def _comparison(view: DrainView) -> Fields:
     """Left out where no baseline was given."""
-    return {} if view.comparison is None else {"comparison": cast(Json, comparison_fields(view.comparison))}
+    if view.comparison is None:
+        return {}
+    return {"comparison": cast(Json, comparison_fields(view.comparison)), **since_fields(view.comparison.since)}
 
 
 def _options(policy: DrainPolicy) -> Fields:

@@ -19,7 +19,7 @@ def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", orde
         "delete-past-budget": sorted(policy.delete_past_budget),
         "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
         "assume-fixed": sorted(policy.assume_fixed),
-        "baseline": baseline,
+        "since": baseline,
     }
     return {name: value for name, value in lists.items() if value} | {
         "ignore-daemonsets": policy.ignore_daemonsets,

@@ -41,7 +41,7 @@ def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
 
 def run(view: DrainView) -> str:
     """The command line that carries this plan out, after it has shown it once more."""
-    asked = {key: value for key, value in view.options.items() if key != "baseline"}
+    asked = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
     return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
 
 

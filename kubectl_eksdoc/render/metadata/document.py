@@ -24,6 +24,7 @@ from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.metadata import words
 from kubectl_eksdoc.render.metadata.view import MetadataView
 from kubectl_eksdoc.render.metadata_fix.document import fix
+from kubectl_eksdoc.render.since.document import since_fields
 
 
 def document(view: MetadataView) -> Fields:
@@ -38,6 +39,7 @@ def document(view: MetadataView) -> Fields:
         "verdict": words.in_short(plan),
         "groups": [_group(each, choices.get(each.alike, Choice())) for each in plan.groups],
         "pod": None if view.pod is None else _pod(view.pod),
+        **since_fields(view.since),
         "findings": [finding(each) for each in plan.findings],
     }
 

@@ -17,6 +17,8 @@ from kubectl_eksdoc.render.metadata import words
 from kubectl_eksdoc.render.metadata.view import MetadataView
 from kubectl_eksdoc.render.metadata_fix.choosing import to_choose
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.since.words import marking
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import shown, wrap
 
@@ -40,11 +42,14 @@ def wide(view: MetadataView, look: Look) -> str:
 
 
 def _text(view: MetadataView, look: Look, full: bool) -> str:
+    beside = screen.section(view.since, view.plan.facts.cluster.observed_at, look, full, view.tool_version)
     if view.pod is not None and not full:
-        return "\n".join(wrap(shown(view.pod.sentence, look), look.columns)) + "\n"
+        told = wrap(shown(view.pod.sentence, look), look.columns)
+        return "\n".join([*told, *([""] if beside else []), *beside]) + "\n"
     first = view.pod.sentence if view.pod is not None else words.in_short(view.plan)
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(first, look), look.columns)],
+        beside,
         drawn(
             Title("Nodes by cause", f": what a pod finds, {view.plan.hops} hops away"),
             _causes(view.plan.groups),
@@ -53,7 +58,7 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
         ),
         titled(Title("Why"), list(_why(view.plan.groups, look)), look),
         drawn(Title("Nodes"), _nodes(view), look, full) if full else [],
-        findings(view.plan.findings, "", look, full, named=True),
+        findings(view.plan.findings, "", look, full, named=True, mark=marking(view.since)),
         *to_choose(view.offered, look, full),
         [] if full else wrap(_FORMATS, look.columns),
     ]

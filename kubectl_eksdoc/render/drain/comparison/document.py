@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from kubectl_eksdoc.core.model.baseline import BudgetOutline, FindingOutline
+from kubectl_eksdoc.core.model.baseline import BudgetOutline
+from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison, FindingChange, TargetChange
 from kubectl_eksdoc.render.document import Fields, identity, strings, subject
 from kubectl_eksdoc.render.encode import Json, plain_value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.baseline import BudgetOutline, FindingOutline, TargetOutline
+from kubectl_eksdoc.core.model.baseline import BudgetOutline, TargetOutline
+from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.drain.comparison.changes import (
-    Asked,
     BudgetChange,
     Change,
     Comparison,
@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     FindingChange,
     TargetChange,
 )
+from kubectl_eksdoc.core.plan.since.asked import Asked
 from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change, figure_tone, figure_value
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, STATUS_SIGN, TARGET_SIGN

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison, Figure, Measure, Value
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.since.words import counts
 from kubectl_eksdoc.render.text import counted, joined
 from kubectl_eksdoc.render.times import age, between, duration, rfc3339
 
@@ -76,6 +77,8 @@ def _older(comparison: Comparison, view: DrainView) -> str:
 
 def remarks(comparison: Comparison, view: DrainView) -> Iterator[str]:
     """What must be known before the rows are read, a sentence each."""
+    if comparison.since.changes:
+        yield f"Of what blocks or is unknown: {counts(comparison.since)}."
     if comparison.doubt:
         yield f"It cannot be told whether both plans are of one cluster: {comparison.doubt}."
     made_by = comparison.baseline.tool_version

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, FindingOutline, TargetOutline
+from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, TargetOutline
+from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.core.plan.since.asked import Asked
+from kubectl_eksdoc.core.plan.since.changes import Since
 
 Value: TypeAlias = int | float | str | None
 """A figure of one plan; None where it has none."""
@@ -59,15 +62,6 @@ class Figure:
         if isinstance(self.before, (int, float)) and isinstance(self.now, (int, float)):
             return round(self.now - self.before, _DECIMALS)
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """An option that was given differently, as JSON values; None where it was not given."""
-
-    option: str
-    before: object
-    now: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +125,7 @@ class Comparison:
     unchanged: int  # findings that both plans have, of one status and severity
     read_before: tuple[str, ...]  # kinds that were known only when the baseline was made
     read_now: tuple[str, ...]  # kinds that are known only now
+    since: Since  # the findings as every command tells them
 
     @property
     def same_nodes(self) -> bool:

@@ -10,7 +10,6 @@ from kubectl_eksdoc.core.model.baseline import Baseline, Outline
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.comparison.changes import (
-    Asked,
     BudgetChange,
     Comparison,
     Figure,
@@ -20,15 +19,14 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import (
 )
 from kubectl_eksdoc.core.plan.drain.comparison.findings import finding_changes
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
-from kubectl_eksdoc.core.plan.drain.comparison.same_cluster import Sameness, kinship
 from kubectl_eksdoc.core.plan.drain.comparison.sight import sight
+from kubectl_eksdoc.core.plan.drain.comparison.since import findings_since_then
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.plan.since.asked import asked_differently
+from kubectl_eksdoc.core.plan.since.same_cluster import Sameness, kinship
 from kubectl_eksdoc.errors import BaselineError
-
-OPTION = "baseline"
-"""The option that asks for the comparison: of course only one of the plans has it."""
 
 ORDER = "order-file"
 """The option that is compared by the nodes that it names."""
@@ -66,17 +64,19 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
     read = frozenset(read.resource.full_name for read in cluster.reads if read.known)
     then, here = sight(before, baseline.read), sight(now, read)
     changes, unchanged = finding_changes(before.findings, now.findings, then, here)
+    asked = tuple(asked_differently(baseline.options, {**options, **_named(plan)}))
     return Comparison(
         baseline=baseline,
         doubt=akin.why,
         figures=tuple(_figures(before, now)),
-        asked=tuple(_asked(baseline.options, {**options, **_named(plan)})),
+        asked=asked,
         targets=tuple(_targets(before, now)),
         budgets=tuple(_budgets(before, now)),
         findings=changes,
         unchanged=unchanged,
         read_before=tuple(sorted(then.read - here.read)),
         read_now=tuple(sorted(here.read - then.read)),
+        since=findings_since_then(baseline, now, (then, here), asked, akin.why),
     )
 
 
@@ -120,13 +120,6 @@ def _values(plan: Outline) -> dict[Measure, Value]:
 def _named(plan: DrainPlan) -> dict[str, object]:
     """What stood in the file of an order: at the same path there may be another one by now."""
     return {ORDER: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
-
-
-def _asked(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[Asked]:
-    """What is off or empty is not given: another version may not write it at all."""
-    for option in sorted((before.keys() | now.keys()) - {OPTION}):
-        if (before.get(option) or None) != (now.get(option) or None):
-            yield Asked(option, before.get(option), now.get(option))
 
 
 def _targets(before: Outline, now: Outline) -> Iterator[TargetChange]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from kubectl_eksdoc.core.model.baseline import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, FindingChange
 from kubectl_eksdoc.core.plan.drain.comparison.sight import Sight
+from kubectl_eksdoc.core.plan.since.changes import rank
 
 _Key: TypeAlias = tuple[str, Subject]
 
-_STATUSES = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
-_SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
-_CHANGES = {change: rank for rank, change in enumerate(Change)}
+_CHANGES = {change: place for place, change in enumerate(Change)}
 
 
 def finding_changes(
@@ -26,7 +25,7 @@ def finding_changes(
     for key in then.keys() | here.keys():
         old, new = then.get(key), here.get(key)
         if old is not None and new is not None:
-            if _rank(old) != _rank(new):
+            if rank(old) != rank(new):
                 changes.append(FindingChange(Change.CHANGED, old, new))
         elif new is not None:
             unseen = sight_then.lacks(new, sight_now)
@@ -42,15 +41,11 @@ def _worst(findings: Iterable[FindingOutline]) -> dict[_Key, FindingOutline]:
     found: dict[_Key, FindingOutline] = {}
     for finding in findings:
         key = (finding.code, finding.subject)
-        if key not in found or _rank(finding) < _rank(found[key]):
+        if key not in found or rank(finding) < rank(found[key]):
             found[key] = finding
     return found
 
 
-def _rank(finding: FindingOutline) -> tuple[int, int]:
-    return (_STATUSES[finding.status], _SEVERITIES[finding.severity])
-
-
 def _order(change: FindingChange) -> tuple[object, ...]:
     said = change.either
-    return (_CHANGES[change.change], *_rank(said), said.code, said.subject.kind, str(said.subject))
+    return (_CHANGES[change.change], *rank(said), said.code, said.subject.kind, str(said.subject))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.baseline import BudgetOutline, FindingOutline, Outline, TargetOutline, TimesOutline
+from kubectl_eksdoc.core.model.baseline import BudgetOutline, Outline, TargetOutline, TimesOutline
+from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes
-from kubectl_eksdoc.core.model.baseline import FindingOutline, Outline
+from kubectl_eksdoc.core.model.baseline import Outline
+from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 

@@ -1,12 +1,25 @@
-"""Whether two observations are of one cluster: plans of different ones must not stand side by side."""
+"""Whether two observations are of one cluster: answers about different ones must not stand side by side."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
-from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+
+
+class Saved(Protocol):
+    """What was saved: whose cluster it is about, where its data is from, and the uids of objects of that cluster."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def uids(self) -> frozenset[str]: ...
 
 
 class Sameness(str, Enum):
@@ -23,8 +36,8 @@ class Kinship:
     why: str = ""
 
 
-def kinship(baseline: Baseline, now: Cluster) -> Kinship:
-    """The uid of Namespace kube-system decides, whatever the names are; without both, an object in both plans does.
+def kinship(baseline: Saved, now: Cluster, saved_one: str = "the baseline", this_one: str = "this plan") -> Kinship:
+    """The uid of Namespace kube-system decides, whatever the names are; without both, an object in both does.
 
     Else the names: a cluster's is unique in an account and region. A context is a name of one's own for a cluster:
     two different ones may mean the same cluster, so that they alone decide nothing.
@@ -45,7 +58,7 @@ def kinship(baseline: Baseline, now: Cluster) -> Kinship:
     whole = all(before and after for before, after in places)
     if whole or (saved.context and saved.context == here.context):
         return Kinship(Sameness.SAME)
-    return Kinship(Sameness.UNKNOWN, f"the baseline has {_named(saved)}, this plan has {_named(here)}")
+    return Kinship(Sameness.UNKNOWN, f"{saved_one} has {_named(saved)}, {this_one} has {_named(here)}")
 
 
 def _named(who: Identity) -> str:

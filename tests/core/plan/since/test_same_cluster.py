@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.plan.drain.comparison.same_cluster import Kinship, Sameness, kinship
+from kubectl_eksdoc.core.plan.since.same_cluster import Kinship, Sameness, kinship
 from tests.builders import NOW, a_budget, a_cluster, a_node
 
 SHOP = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")

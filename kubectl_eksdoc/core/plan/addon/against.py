@@ -1,0 +1,41 @@
+"""The updates of add-ons against an earlier answer: which add-ons either was about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.earlier import Earlier
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
+from kubectl_eksdoc.core.plan.since.comparing import since
+from kubectl_eksdoc.core.plan.since.needs import needs_of, read_of
+from kubectl_eksdoc.core.plan.since.side import Scope, Side
+
+KIN = {
+    code.name: frozenset({codes.OBJECT_UNREAD.name, codes.FIELD_UNKNOWN.name})
+    for code in (codes.FIELD_RESET, codes.FIELD_CONFLICT, codes.FIELD_KEPT, codes.OWNERSHIP_GROWS, codes.OTHER_WRITER)
+}
+"""An object that nobody could look at hides what becomes of its fields."""
+
+_NEEDS = needs_of(codes.ALL)
+
+
+def against(
+    earlier: Earlier, cluster: Cluster, plans: Sequence[AddonPlan], options: Mapping[str, object], whole: bool
+) -> Since:
+    """`whole`: every add-on of the cluster was looked at, so that one that is missing is not there any more.
+
+    Raises:
+        BaselineError: the earlier answer is of another cluster.
+    """
+    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_addons(earlier.addons), kin=KIN)
+    names = _addons(plan.facts.addon.name for plan in plans)
+    found = tuple(outline_of(each) for plan in plans for each in plan.findings)
+    now = Side(found, read=read_of(cluster), needs=_NEEDS, scope=None if whole else names, kin=KIN)
+    return since(earlier, cluster, then, now, options)
+
+
+def _addons(names: Iterable[str]) -> Scope:
+    return frozenset(("Addon", name) for name in names)

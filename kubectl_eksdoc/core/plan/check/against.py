@@ -1,0 +1,106 @@
+"""A check against an earlier one: which codes either looked for, and which unknown answers hide others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from kubectl_eksdoc.core.model.check_codes import parts
+from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.earlier import Earlier
+from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.core.plan.check.registry import ALL
+from kubectl_eksdoc.core.plan.metadata.against import KIN as OF_IMDS
+from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
+from kubectl_eksdoc.core.plan.since.comparing import since
+from kubectl_eksdoc.core.plan.since.needs import read_of
+from kubectl_eksdoc.core.plan.since.side import Side
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+
+_SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
+
+
+def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) -> Since:
+    """
+    Raises:
+        BaselineError: the earlier answer is of another cluster.
+    """
+    cluster, kin, needs = plan.facts.cluster, _kin(), _needs()
+    asked = frozenset(code.name for judged in plan.judged for code in judged.check.codes if plan.wish.asks(code))
+    then = Side(
+        earlier.findings,
+        earlier.suppressed,
+        None if earlier.codes is None else _looked_for(_wanted(earlier), earlier.options, options),
+        earlier.read,
+        needs,
+        kin=kin,
+    )
+    now = Side(
+        tuple(map(outline_of, plan.findings)),
+        tuple(outline_of(each.finding) for each in plan.suppressed),
+        _looked_for(asked, options, earlier.options),
+        read_of(cluster),
+        needs,
+        kin=kin,
+    )
+    return since(earlier, cluster, then, now, options, _notes(earlier, plan))
+
+
+def _notes(earlier: Earlier, plan: CheckPlan) -> tuple[str, ...]:
+    way = f"{in_words(plan.facts.way.now)} → {in_words(plan.facts.way.target)}"
+    if not earlier.way or earlier.way == way:
+        return ()
+    return (f"The earlier answer is about {earlier.way}, this one about {way}: what came or went may be the way's.",)
+
+
+def _wanted(earlier: Earlier) -> frozenset[str]:
+    """What is found of other codes of a check that was made is not shown with --only."""
+    only = earlier.options.get("only")
+    codes = earlier.codes or frozenset()
+    return codes & frozenset(map(str, only)) if isinstance(only, (list, tuple)) and only else codes
+
+
+def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Mapping[str, object]) -> frozenset[str]:
+    """Of a symptom only what may cause it is told, and manifests are those of the files that are named."""
+    symptom = options.get(_SYMPTOM)
+    if symptom and symptom != others.get(_SYMPTOM):
+        return frozenset()
+    if options.get(_GATE) and options.get(_GATE) != others.get(_GATE):
+        codes -= _of_several_gates()
+    files, wanted = _files(options), _files(others)
+    return codes if files and files >= wanted else codes - {IN_MANIFEST.name}
+
+
+def _of_several_gates() -> frozenset[str]:
+    """Codes that are looked for at more than one gate: of one gate only some of their findings are told."""
+    gates = {(code.name, check.gate) for check in ALL for code in check.codes}
+    return frozenset(name for name, several in Counter(name for name, _ in gates).items() if several > 1)
+
+
+def _files(options: Mapping[str, object]) -> frozenset[str]:
+    found = options.get(_FILES)
+    return frozenset(map(str, found)) if isinstance(found, (list, tuple)) else frozenset()
+
+
+def _needs() -> dict[str, frozenset[str]]:
+    """By the names of the codes: the lists that their checks judge by."""
+    return {code.name: frozenset(kind.full_name for kind in check.kinds) for check in ALL for code in check.codes}
+
+
+def _kin() -> dict[str, frozenset[str]]:
+    """What stays open of a whole command hides all that it would find; by itself a code hides only its own."""
+    found = {code.name: _siblings(check) for check in ALL for code in check.codes}
+    for code, more in (*OF_ADDONS.items(), *OF_IMDS.items()):
+        found[code] = found.get(code, frozenset()) | more
+    return found
+
+
+def _siblings(check: Check) -> frozenset[str]:
+    """DNS and interruption have codes that say for others that something was not read."""
+    every = frozenset(code.name for code in check.codes)
+    if {Need.PLAN_DNS, Need.PLAN_INTERRUPTION} & set(check.needs):
+        return every
+    return every & {parts.DRAIN.name, parts.ADDONS.name, parts.IMDS.name}

@@ -1,0 +1,82 @@
+"""Which finding of one answer is which of the other: the same code on the same subject.
+
+Messages hold numbers that change by the hour, so they tell findings apart only where a code comes more than once on one
+subject: as two manifests of one Helm release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.plan.since.changes import rank
+
+CLUSTER = "Cluster"
+"""The kind of subject of what is about the whole cluster: its name may not be known to both answers."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`hidden`: somebody has decided that it does not count."""
+
+    finding: FindingOutline
+    hidden: bool = False
+
+
+Pair: TypeAlias = tuple[Said | None, Said | None]
+_Key: TypeAlias = tuple[str, str, str, str]
+
+
+def pairs(before: Iterable[Said], now: Iterable[Said]) -> Iterator[Pair]:
+    """(of then, of now), None where one answer has none. Swapping the answers swaps each pair."""
+    then, here = _by_key(before), _by_key(now)
+    for key in sorted(then.keys() | here.keys()):
+        yield from _matched(then[key], here[key])
+
+
+def about(subject: Subject) -> tuple[str, str, str]:
+    """By what subjects are one."""
+    return (subject.kind, subject.namespace, "" if subject.kind == CLUSTER else subject.name)
+
+
+def gist(message: str) -> str:
+    """`message` without its numbers."""
+    return _NUMBER.sub("#", message)
+
+
+def _by_key(said: Iterable[Said]) -> defaultdict[_Key, list[Said]]:
+    found: defaultdict[_Key, list[Said]] = defaultdict(list)
+    for each in sorted(said, key=_order):
+        kind, namespace, name = about(each.finding.subject)
+        found[each.finding.code, kind, namespace, name].append(each)
+    return found
+
+
+def _order(said: Said) -> tuple[object, ...]:
+    return (*rank(said.finding), said.finding.message, said.hidden)
+
+
+def _matched(then: list[Said], here: list[Said]) -> Iterator[Pair]:
+    """By the same words, then by the same words with other numbers, then the worst with the worst."""
+    same: tuple[Callable[[Said], object], ...] = (
+        lambda said: (said.finding.message, said.hidden),
+        lambda said: said.finding.message,
+        lambda said: gist(said.finding.message),
+        lambda _: None,
+    )
+    for told_by in same:
+        for old in tuple(then):
+            new = next((each for each in here if told_by(each) == told_by(old)), None)
+            if new is not None:
+                then.remove(old)
+                here.remove(new)
+                yield old, new
+    yield from ((old, None) for old in then)
+    yield from ((None, new) for new in here)

@@ -1,0 +1,114 @@
+"""What an answer says, and what it could have said: that it lacks a finding means something only where it looked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.since.pairing import CLUSTER, Said, about, gist
+
+Scope: TypeAlias = frozenset[tuple[str, str]]
+"""(kind, name) of what was looked at."""
+
+_About: TypeAlias = tuple[str, str, str]
+_Gist: TypeAlias = tuple[_About, str]
+"""Of what is unknown: about what, and its message without numbers."""
+
+_MOST_NAMES = 3
+
+_WHOLES = frozenset({CLUSTER, "Command", "Addon", "Node", "Nodes", "NodeGroup", "Nodegroup", "NodePool"})
+"""Kinds of subjects of which others are parts: what is unknown of one may hide other codes on its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two answers.
+
+    `codes` are those that were looked for, None for all. `read` are the kinds that were known completely, and `needs`
+    those without which a code is not judged. `scope` is what it was narrowed to, None for the whole cluster. `kin` are
+    the codes that stay open for a code: where one of them is unknown, so may that code be; by itself only its own.
+    `hides`: what the other answer has found and this one could not, each with a clause on why.
+    """
+
+    findings: tuple[FindingOutline, ...] = ()
+    suppressed: tuple[FindingOutline, ...] = ()
+    codes: frozenset[str] | None = None
+    read: frozenset[str] = frozenset()
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    scope: Scope | None = None
+    kin: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    hides: Mapping[FindingOutline, str] = field(default_factory=dict)
+    _open: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
+    """By code and kind of subject: what is unknown, be it suppressed or not, and in which words."""
+    _of: Mapping[tuple[str, _About], str] = field(init=False, repr=False, compare=False)
+    """The same by code and subject."""
+
+    def __post_init__(self) -> None:
+        found: dict[tuple[str, str], dict[_Gist, str]] = {}
+        of: dict[tuple[str, _About], str] = {}
+        for each in (*self.findings, *self.suppressed):
+            if each.status is Status.UNKNOWN:
+                found.setdefault((each.code, each.subject.kind), {}).setdefault(_gist(each), each.message)
+                of.setdefault((each.code, about(each.subject)), each.message)
+        object.__setattr__(self, "_open", found)
+        object.__setattr__(self, "_of", of)
+
+    @property
+    def said(self) -> Iterator[Said]:
+        yield from (Said(each) for each in self.findings)
+        yield from (Said(each, True) for each in self.suppressed)
+
+    def not_judged(self, finding: FindingOutline, other: Side) -> str:
+        """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
+        if self.codes is not None and finding.code not in self.codes:
+            return "its check was not made"
+        if not self._covers(finding, other):
+            return "other objects were looked at"
+        if finding in self.hides:
+            return self.hides[finding]
+        unread = sorted((self.needs.get(finding.code, frozenset()) & other.read) - self.read)
+        if unread:
+            more = f" and {len(unread) - _MOST_NAMES} more" if len(unread) > _MOST_NAMES else ""
+            return f"not read: {', '.join(unread[:_MOST_NAMES])}{more}"
+        return ""
+
+    def not_known(self, finding: FindingOutline, other: Side) -> str:
+        """What is unknown here that may hide what `other` has found, a message; "" where nothing is.
+
+        What is unknown of an object hides nothing of others of its kind; what stood open in `other` as well did not
+        keep it from its finding.
+        """
+        own, kin = about(finding.subject), self.kin.get(finding.code, frozenset()) | {finding.code}
+        for code in sorted(kin):
+            if (code, own) in self._of:
+                return self._of[code, own]
+        for (code, kind), unknown in self._open.items():
+            if code in kin and _wider(code, kind, finding):
+                for each, message in unknown.items():
+                    if not other.leaves_open(code, kind, each):
+                        return message
+        return ""
+
+    def leaves_open(self, code: str, kind: str, unknown: _Gist) -> bool:
+        """True where the same is unknown here for the same reason."""
+        return unknown in self._open.get((code, kind), ())
+
+    def _covers(self, finding: FindingOutline, other: Side) -> bool:
+        if self.scope is None:
+            return True
+        if finding.subject.kind in {kind for kind, _ in self.scope}:
+            return (finding.subject.kind, str(finding.subject)) in self.scope
+        return other.scope is not None and other.scope <= self.scope
+
+
+def _gist(unknown: FindingOutline) -> _Gist:
+    return about(unknown.subject), gist(unknown.message)
+
+
+def _wider(code: str, kind: str, finding: FindingOutline) -> bool:
+    """Whether what is unknown of such a subject may be about more than that."""
+    other = finding.subject.kind
+    return kind == CLUSTER or (kind != other and (code == finding.code or kind in _WHOLES))

@@ -1,0 +1,108 @@
+"""The words for what became of findings: the line of counts, the remarks, and how one is told or marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since, outline_of
+from kubectl_eksdoc.render.findings import Mark, unmarked
+from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.render.times import age, between, rfc3339
+
+WORDS = {
+    Became.NEW: "new",
+    Became.CHANGED: "changed",
+    Became.NOT_KNOWN: "unknown now",
+    Became.NOT_JUDGED: "not judged this time",
+    Became.SUPPRESSED: "suppressed",
+    Became.FIXED: "fixed",
+    Became.KNOWN: "known now",
+}
+
+_MOST_OPTIONS = 5
+
+
+def title(since: Since, observed: datetime) -> str:
+    """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
+    then = since.earlier.observed_at
+    return f"Since {rfc3339(then)} ({_apart(then, observed)}, {since.earlier.file})"
+
+
+def counts(since: Since) -> str:
+    """``2 new, 1 fixed, 12 unchanged``: what fails or is unknown."""
+    told = [f"{len(found)} {word}" for became, word in WORDS.items() if (found := since.of(became))]
+    return ", ".join([*told, f"{since.unchanged} unchanged"])
+
+
+def remarks(since: Since, tool_version: str = __version__) -> Iterator[str]:
+    """What must be known before the changes are read, a sentence each."""
+    earlier = since.earlier
+    if since.doubt:
+        yield f"It cannot be told whether both are about one cluster: {since.doubt}."
+    if earlier.tool_version != tool_version:
+        made = f"Version {earlier.tool_version} made the earlier one, this is {tool_version}"
+        yield f"{made}: the tool may make the difference."
+    options = [f"--{each.option}" for each in since.asked]
+    if options:
+        more = len(options) - _MOST_OPTIONS
+        told = options[:_MOST_OPTIONS] + ([f"{more} more"] if more > 0 else [])
+        yield f"Asked differently: {joined(told)}."
+    yield from since.notes
+
+
+def told(change: FindingSince) -> str:
+    """``new high: Deployment shop/web: … [code]``, with what it was."""
+    said = change.either
+    head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
+    return f"{head} [{said.code}]{_because(change)}"
+
+
+def marking(since: Since | None) -> Mark:
+    """How findings of this answer are marked that are not as they were."""
+    if since is None:
+        return unmarked
+    marks = since.marks()
+
+    def mark(finding: Finding) -> str:
+        change = marks.get(outline_of(finding))
+        return "" if change is None else f" ({WORDS[change.became]}{_how(change)})"
+
+    return mark
+
+
+def _how(change: FindingSince) -> str:
+    """``: worse``, ``: was unknown``; "" where the word says it all."""
+    if change.became is Became.NEW and change.before is not None:
+        return f": was {_status(change.before)}"
+    if change.became is Became.CHANGED:
+        return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
+    return ""
+
+
+def _status(said: FindingOutline) -> str:
+    return {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}[said.status]
+
+
+def _grade(change: FindingSince) -> str:
+    """``high``, ``medium → high``."""
+    before, now = change.before, change.now
+    if before is None or now is None or before.severity is now.severity:
+        return change.either.severity.value
+    return f"{before.severity.value} → {now.severity.value}"
+
+
+def _because(change: FindingSince) -> str:
+    if not change.why:
+        return ""
+    return f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})"
+
+
+def _apart(then: datetime, observed: datetime) -> str:
+    passed = between(then, observed)
+    if rfc3339(then) == rfc3339(observed):
+        return "the same time"
+    return f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"

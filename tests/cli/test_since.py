@@ -1,0 +1,312 @@
+"""``--since FILE`` on the demo, for every command that has it: what is new, fixed, unchanged, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.wiring.sources import open_reader
+from tests.cli.running import FakeSource, Ran, run_cli
+
+COMMANDS = {
+    "check": ("UpgradeCheck", ("check",)),
+    "addon-diff": ("AddonDiff", ("addon-diff", "vpc-cni")),
+    "imds-probe": ("ImdsProbe", ("imds-probe",)),
+    "drain plan": ("DrainPlan", ("drain", "plan", "--effort", "0")),
+}
+EVERY = sorted(COMMANDS)
+LISTS = ("new", "fixed", "changed", "notKnownAnyMore", "notJudgedThisTime", "knownNow", "suppressed")
+ELSEWHERE = {"context": "x", "cluster": "y", "account": "1", "region": "z", "serverVersion": None, "uid": "another"}
+Edit = Callable[[dict[str, Any]], object]
+
+
+class TheDemo(FakeSource):
+    """The real demo, for the commands that ask for a reader of their own."""
+
+    def open(self, *asked: Any) -> Any:
+        return open_reader(*asked)
+
+
+def ask(command: str, *words: str) -> Ran:
+    return run_cli(*COMMANDS[command][1], "--demo", *words, source=TheDemo())
+
+
+@cache
+def plain(command: str) -> Ran:
+    return ask(command, "-o", "json")
+
+
+def saved(folder: Path, command: str, edit: Edit = lambda _: None) -> str:
+    """The answer of the demo, with what `edit` does to it."""
+    document = json.loads(plain(command).out)
+    edit(document)
+    path = folder / "earlier answer.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def since(command: str, path: str, *words: str) -> dict[str, Any]:
+    ran = ask(command, "--since", path, "-o", "json", *words)
+    document = json.loads(ran.out)
+    jsonschema.Draft202012Validator(schemas.load(COMMANDS[command][0])).validate(document)
+    assert document["metadata"]["options"]["since"] == path
+    told: dict[str, Any] = document["since"]
+    return told
+
+
+def said(told: dict[str, Any], key: str) -> list[tuple[str, str]]:
+    return [(each["code"], each["subject"]["name"]) for each in told[key]]
+
+
+def failing(document: dict[str, Any]) -> dict[str, Any]:
+    """The one that is alone of its code and subject."""
+    keys = [(each["code"], each["subject"]) for each in document["findings"]]
+    found: dict[str, Any] = next(
+        each
+        for each in document["findings"]
+        if each["status"] == "fail" and keys.count((each["code"], each["subject"])) == 1
+    )
+    return found
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_beside_itself_nothing_has_changed_and_the_exit_code_is_the_same(command: str, tmp_path: Path) -> None:
+    told = since(command, saved(tmp_path, command))
+    document = json.loads(plain(command).out)
+    assert [told[key] for key in LISTS] == [[]] * len(LISTS)
+    assert told["unchanged"] == sum(each["status"] != "pass" for each in document["findings"]) > 0
+    assert (told["asked"], told["notes"], told["sameCluster"]) == ([], [], True)
+    assert told["observedAt"] == document["metadata"]["observedAt"]
+    assert ask(command, "--since", saved(tmp_path, command)).code == plain(command).code == exits.FAILS
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_without_it_the_document_has_none_of_it(command: str) -> None:
+    assert "since" not in json.loads(plain(command).out)
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_what_the_earlier_one_lacks_is_new_and_what_only_it_has_is_fixed(command: str, tmp_path: Path) -> None:
+    def edit(document: dict[str, Any]) -> None:
+        gone = failing(document)
+        document["findings"].remove(gone)
+        named.append((gone["code"], gone["subject"]["name"]))
+        other = copy.deepcopy(failing(document))
+        other["subject"]["name"] = "was-here"
+        document["findings"].append(other)
+        named.append((other["code"], "was-here"))
+
+    named: list[tuple[str, str]] = []
+    path = saved(tmp_path, command, edit)
+    told = since(command, path)
+    assert said(told, "new") == named[:1]
+    assert [name for key in ("fixed", "notJudgedThisTime") for name in said(told, key)] == named[1:]
+    for output in ("table", "wide"):
+        ran = ask(command, "--since", path, "-o", output)
+        assert "1 new, 1 fixed, " in " ".join(ran.out.split())
+        assert ran.code == plain(command).code
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_severity_status_and_what_was_unknown(command: str, tmp_path: Path) -> None:
+    def edit(document: dict[str, Any]) -> None:
+        found = failing(document)
+        found["severity"] = "info"
+        names.append((found["code"], found["subject"]["name"]))
+
+    names: list[tuple[str, str]] = []
+    told = since(command, saved(tmp_path, command, edit))
+    assert said(told, "changed") == names
+    assert told["changed"][0]["worse"] is True
+
+    def unknown(document: dict[str, Any]) -> None:
+        failing(document)["status"] = "unknown"
+
+    told = since(command, saved(tmp_path, command, unknown))
+    assert said(told, "new") == names
+    assert told["new"][0]["earlier"]["status"] == "unknown"
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_yaml_is_read_as_the_same(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "earlier.yaml"
+    path.write_text(ask(command, "-o", "yaml").out, encoding="utf-8")
+    assert since(command, str(path))["unchanged"] == since(command, saved(tmp_path, command))["unchanged"]
+
+
+@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize(
+    ("edit", "said_of_it"),
+    [
+        (lambda d: d["metadata"].update(source="live", cluster=ELSEWHERE), "is of another cluster"),
+        (lambda d: d.update(kind="Interruption"), "Interruption"),
+        (lambda d: d.update(apiVersion="v1", kind="List"), "a List"),
+        (lambda d: d.update(apiVersion="eksdoc.io/v9"), "is in the form eksdoc.io/v9"),
+        (lambda d: d.pop("findings"), "findings is missing"),
+        (lambda d: d["findings"][0].update(status="maybe"), "findings[0].status is 'maybe'"),
+        (lambda d: d["metadata"].update(observedAt="yesterday"), "metadata.observedAt is no moment in UTC"),
+    ],
+)
+def test_what_is_of_something_else_is_refused_in_a_sentence(
+    command: str, edit: Edit, said_of_it: str, tmp_path: Path
+) -> None:
+    ran = ask(command, "--since", saved(tmp_path, command, edit))
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert said_of_it in ran.err and "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize(
+    ("content", "said_of_it"),
+    [
+        (b"\x1f\x8b\x08\x00 and more", "is a snapshot, and not an answer: save the result with -o json"),
+        (b"\0" * 257 + b"ustar\0", "is a snapshot, and not an answer: save the result with -o json"),
+        (b"", "is empty"),
+        (b"{", "is not JSON"),
+        (b"[]", "is no "),
+    ],
+)
+def test_what_is_no_answer_is_refused_before_the_cluster_is_read(
+    command: str, content: bytes, said_of_it: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    ran = ask(command, "--since", str(path))
+    assert (ran.code, ran.out) == (exits.USAGE, "") and said_of_it in ran.err
+    assert ran.err.startswith("error: ")
+
+
+@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("path", ["", "-", "nothing-here.json", "."])
+def test_a_path_that_is_none(command: str, path: str, tmp_path: Path) -> None:
+    ran = ask(command, "--since", str(tmp_path) if path == "." else path)
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert "-o json" in ran.err or "cannot read" in ran.err
+
+
+def test_what_is_not_asked_for_is_not_fixed(tmp_path: Path) -> None:
+    told = since("check", saved(tmp_path, "check"), "--only", "kubelet-skew,nodes-behind")
+    assert told["fixed"] == [] == told["new"]
+    assert {each["why"] for each in told["notJudgedThisTime"]} == {"its check was not made"}
+    assert "nodes-behind" not in {each["code"] for each in told["notJudgedThisTime"]}
+    assert [each["option"] for each in told["asked"]] == ["only"]
+    of_gate = since("check", saved(tmp_path, "check"), "--gate", "before-control-plane")
+    assert of_gate["fixed"] == [] and of_gate["notJudgedThisTime"] and of_gate["unchanged"]
+
+
+def test_what_was_not_asked_for_then_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "narrow.json"
+    path.write_text(ask("check", "--gate", "after", "-o", "json").out, encoding="utf-8")
+    told = since("check", str(path))
+    assert told["fixed"] == [] and told["new"] and {each["why"] for each in told["new"]} == {"its check was not made"}
+
+
+def test_another_symptom_judges_nothing_of_the_first(tmp_path: Path) -> None:
+    told = since("check", saved(tmp_path, "check"), "--symptom", "dns")
+    assert told["fixed"] == [] == told["knownNow"] and told["notJudgedThisTime"]
+
+
+def test_what_is_suppressed_now_is_told_as_that(tmp_path: Path) -> None:
+    path = saved(tmp_path, "check")
+    rule = tmp_path / "rules.json"
+    rule.write_text(json.dumps([{"code": "nodes-behind", "reason": "later", "until": "2027-01-01"}]))
+    told = since("check", path, "--suppressions", str(rule))
+    assert {each["code"] for each in told["suppressed"]} == {"nodes-behind"} and told["fixed"] == []
+    assert all(each["now"]["suppressed"] for each in told["suppressed"])
+    path = str(tmp_path / "with.json")
+    Path(path).write_text(ask("check", "--suppressions", str(rule), "-o", "json").out, encoding="utf-8")
+    back = since("check", path)
+    assert {each["code"] for each in back["changed"]} == {"nodes-behind"} and back["new"] == []
+    assert since("check", path, "--suppressions", str(rule))["suppressed"] == []
+
+
+def test_a_narrower_look_has_not_judged_the_rest(tmp_path: Path) -> None:
+    path = saved(tmp_path, "imds-probe")
+    told = since("imds-probe", path, "--nodegroup", "blue")
+    assert told["fixed"] == []
+    assert {each["why"] for each in told["notJudgedThisTime"]} == {"other objects were looked at"}
+    whole = tmp_path / "all.json"
+    whole.write_text(run_cli("addon-diff", "--all", "--demo", "-o", "json").out, encoding="utf-8")
+    told = json.loads(run_cli("addon-diff", "coredns", "--demo", "--since", str(whole), "-o", "json").out)["since"]
+    assert told["fixed"] == [] and len(told["notJudgedThisTime"]) == 2
+
+
+def test_a_way_that_has_gone_on_is_said(tmp_path: Path) -> None:
+    path = saved(tmp_path, "check", lambda d: d["way"].update(now="1.32", target="1.33"))
+    assert since("check", path)["notes"] == [
+        "The earlier answer is about 1.32 → 1.33, this one about 1.33 → 1.34: what came or went may be the way's."
+    ]
+
+
+def test_markdown_has_a_section_of_it(tmp_path: Path) -> None:
+    path = saved(tmp_path, "check", lambda d: d["findings"].remove(failing(d)))
+    for command in ("check", "drain plan"):
+        mine = path if command == "check" else saved(tmp_path, command)
+        ran = ask(command, "--since", mine, "-o", "markdown")
+        assert "earlier answer.json" in ran.out and ran.code == exits.FAILS
+        if command == "check":
+            assert "### Since 2026-11-20T08:51:00Z (the same time, " in ran.out and "**1 new, " in ran.out
+
+
+def test_every_row_of_wide_is_marked(tmp_path: Path) -> None:
+    ran = ask("check", "--since", saved(tmp_path, "check", lambda d: d["findings"].clear()), "-o", "wide")
+    rows = [line for line in ran.out.splitlines() if line.startswith(("  ✗ ", "  ? "))]
+    news = [line for line in rows if "(new)" in line or "✗ new, " in line]
+    assert len(news) == 2 * sum(each["status"] == "fail" for each in json.loads(plain("check").out)["findings"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("addon-diff", "vpc-cni", "--after"),
+        ("addon-diff", "vpc-cni", "--apply"),
+        ("addon-diff", "--tf-plan", "plan.json"),
+        ("imds-probe", "--active"),
+        ("imds-probe", "--apply", "--fix", "instance-options"),
+    ],
+)
+def test_beside_what_gives_another_answer_it_is_refused(words: tuple[str, ...]) -> None:
+    ran = run_cli(*words, "--demo", "--since", "x.json")
+    assert (ran.code, ran.out) == (exits.USAGE, "") and "--since" in ran.err
+
+
+def test_the_older_name_of_drain_plans_flag_says_the_same(tmp_path: Path) -> None:
+    path = saved(tmp_path, "drain plan")
+    assert ask("drain plan", "--baseline", path) == ask("drain plan", "--since", path)
+
+
+def test_a_file_of_an_older_version_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    def edit(document: dict[str, Any]) -> None:
+        document["metadata"]["toolVersion"] = "0.0.1"
+        for key in ("checks", "suppressed", "way", "checklist", "gates"):
+            del document[key]
+
+    ran = ask("check", "--since", saved(tmp_path, "check", edit))
+    assert ran.code == exits.FAILS and "Version 0.0.1 made the earlier one, this is " in ran.out
+    assert " new" not in ran.out.partition("AREAS")[0]
+
+
+def test_hostile_words_of_a_file_stay_text(tmp_path: Path) -> None:
+    bad = "\x1b[2J<script>\ud800\u202e"
+
+    def edit(document: dict[str, Any]) -> None:
+        for found in document["findings"]:
+            found |= {"code": bad, "message": bad}
+            found["subject"]["name"] = bad
+        document["metadata"] |= {"toolVersion": bad, "options": {bad: bad}}
+
+    path = saved(tmp_path, "check", edit)
+    for fmt in ("table", "wide", "markdown", "json", "yaml"):
+        ran = ask("check", "--since", path, "-o", fmt)
+        assert ran.code == exits.FAILS, ran.err
+        assert not {"\x1b", "\u202e", "\ud800"} & set(ran.out + ran.err)
+        assert fmt != "markdown" or "<script>" not in ran.out

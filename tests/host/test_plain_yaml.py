@@ -1,0 +1,79 @@
+"""What this tool writes as YAML is read as the same; what else YAML can say is refused in one line."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.host.plain_yaml import looks_like_yaml, plain_yaml
+from kubectl_eksdoc.render.encode import to_yaml
+
+TEXTS = st.text(string.printable + "é한\u2028", max_size=12)
+SCALARS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | TEXTS
+VALUES = st.recursive(
+    SCALARS | st.floats(allow_nan=False, allow_infinity=False, width=32),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_what_was_written_is_read(value: object) -> None:
+    assert plain_yaml(to_yaml({"kind": value}).encode()) == {"kind": value}  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a: b", {"a": "b"}),
+        ("# said\na: ~\nb: 1.5\nc: -3\nd: 2026-11-20T08:51:00Z\ne: 0x10\n", None),
+        ("a: &x [1]\nb: !!int c", {"a": [1], "b": "c"}),
+        ("1: x", {"1": "x"}),
+        ("a: " + "9" * 400, {"a": "9" * 400}),
+    ],
+)
+def test_plain_values(text: str, found: object) -> None:
+    expected = found or {"a": None, "b": 1.5, "c": -3, "d": "2026-11-20T08:51:00Z", "e": "0x10"}
+    assert plain_yaml(text.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"a: *b", "it has aliases"),
+        (b"a: &a [1]\nb: [*a, *a]", "it has aliases"),
+        (b"a: " + b"[" * 200_000, "it is nested too deeply"),
+        (b"a: [1", "while parsing"),
+        (b"? [a]\n: b", "a key of it is no text"),
+        (b"a: b\n---\na: c", "it holds 2 documents"),
+        (b"# nothing", "it holds 0 documents"),
+        (b"a: \xff", "unacceptable character"),
+    ],
+)
+def test_what_else_yaml_can_say_is_refused(text: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as caught:
+        plain_yaml(text)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.binary(max_size=60) | st.text(string.printable, max_size=60).map(str.encode))
+def test_whatever_it_is(content: bytes) -> None:
+    looks_like_yaml(content)
+    try:
+        plain_yaml(b"a: " + content)
+    except ValueError as error:
+        assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"a": 1}', "[1]", '"a: b"', "8 nodes: 5 can", "", "\0\1", "NaN"])
+def test_what_does_not_look_like_it(text: str) -> None:
+    assert not looks_like_yaml(text.encode())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_what_powershell_writes_looks_like_it_and_is_read(encoding: str) -> None:
+    content = "apiVersion: eksdoc.io/v1alpha1\nkind: é\n".encode(encoding)
+    assert looks_like_yaml(content) and plain_yaml(content) == {"apiVersion": "eksdoc.io/v1alpha1", "kind": "é"}
