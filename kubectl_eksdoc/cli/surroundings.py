@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.core.model.api_objects import Doc
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.tui.opening import Opening
@@ -42,6 +44,7 @@ OpenInterruption = Callable[
     ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "InterruptionWorld"
 ]
 OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
+OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -118,6 +121,14 @@ def _open_check(
     return open_check(source, connection, wanted, progress, reading)
 
 
+def _open_members(
+    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+) -> Members:
+    from kubectl_eksdoc.wiring.fleet import open_members
+
+    return open_members(words, kind, environ, timeout_s)
+
+
 def _read_values(path: str) -> Doc:
     from kubectl_eksdoc.wiring.addons import read_values
 
@@ -145,6 +156,7 @@ class Surroundings:
     open_dns: OpenDns = _open_dns
     open_interruption: OpenInterruption = _open_interruption
     open_check: OpenCheck = _open_check
+    open_members: OpenMembers = _open_members
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None
     run_edges: Edges | None = None

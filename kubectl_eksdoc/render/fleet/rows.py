@@ -1,0 +1,95 @@
+"""The tables of a fleet, whatever draws them."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.fleet import Answered
+from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan, Shared
+from kubectl_eksdoc.core.plan.fleet.standing import Row, Standing
+from kubectl_eksdoc.render.findings import SIGNS
+from kubectl_eksdoc.render.fleet import words
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.sections import Drawn
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.tables import Row as Cells
+
+NOTHING = "-"
+_SIGNS = {
+    Standing.NOT_JUDGED: Cell("✗", Tone.BAD),
+    Standing.FAILS: Cell("✗", Tone.BAD),
+    Standing.UNKNOWN: Cell("?", Tone.UNKNOWN),
+    Standing.CLEAN: Cell("✓", Tone.GOOD),
+}
+_COUNTED = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+_LONGEST_NAME = 24
+
+
+def clusters(plan: FleetPlan, full: bool) -> Drawn:
+    """One row a cluster, the worst first. `full`: with where each was reached, and what its command exits with."""
+    figures = _figures(plan)
+    columns = [
+        Column(""),
+        Column("CLUSTER", floor=_LONGEST_NAME, middle=True),
+        Column("ACCOUNT", drop=4),
+        Column("REGION", drop=5),
+        Column("VERSION", drop=3),
+        Column("VERDICT"),
+        *(Column(each.value.upper(), right=True, drop=0 if each in _COUNTED[:2] else 2) for each in _COUNTED),
+        Column("UNKNOWN", right=True),
+        *(Column(title, drop=1, floor=16) for title in figures),
+        *((Column("EXIT", right=True), Column("CONTEXT"), Column("OBSERVED")) if full else ()),
+        Column("FIRST IN THE WAY", floor=_LONGEST_NAME),
+    ]
+    return columns, [_cells(row, figures, full) for row in plan.rows]
+
+
+def _figures(plan: FleetPlan) -> tuple[str, ...]:
+    """The columns that only this command has."""
+    found = (each.title for row in plan.rows if isinstance(row.outcome, Answered) for each in row.outcome.figures)
+    return tuple(dict.fromkeys(found))
+
+
+def _cells(row: Row, figures: tuple[str, ...], full: bool) -> Cells:
+    outcome = row.outcome
+    answered = isinstance(outcome, Answered)
+    who = outcome.who if isinstance(outcome, Answered) else Identity()
+    fails = row.fails
+    told = {each.title: each.text for each in outcome.figures} if isinstance(outcome, Answered) else {}
+    seen = outcome.observed_at if isinstance(outcome, Answered) else ""
+    return [
+        _SIGNS[row.standing],
+        row.member.name,
+        who.account or NOTHING,
+        who.region or NOTHING,
+        who.server_version or NOTHING,
+        words.IN_TABLE[row.standing],
+        *(_count(fails[each]) for each in _COUNTED),
+        _count(row.unknown) if answered else NOTHING,
+        *(told.get(title, NOTHING) for title in figures),
+        *((str(outcome.exit_code), who.context or row.member.context or NOTHING, seen or NOTHING) if full else ()),
+        words.first(row) or NOTHING,
+    ]
+
+
+def _count(number: int) -> str:
+    return str(number) if number else NOTHING
+
+
+def shared(plan: FleetPlan) -> Drawn:
+    """What is mended once for many clusters."""
+    columns = [
+        Column(""),
+        Column("CLUSTERS", right=True),
+        Column("SEVERITY"),
+        Column("CODE"),
+        Column("WHAT", floor=24),
+        Column("WHERE", floor=24),
+    ]
+    return columns, [_of_shared(each, len(plan.rows)) for each in plan.shared]
+
+
+def _of_shared(found: Shared, every: int) -> Cells:
+    sign, tone = SIGNS[found.status]
+    where = "all of them" if len(found.members) == every else ", ".join(found.members)
+    return [Cell(sign, tone), str(len(found.members)), found.severity.value, found.code, found.title, where]

@@ -1,0 +1,54 @@
+"""Many clusters: which contexts there are, what a file names, and the processes that judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.fleet import Member
+    from kubectl_eksdoc.flows.fleet import Members
+
+
+def contexts(connection: Connection) -> tuple[str, ...]:
+    """Those of the kubeconfig, sorted.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    from kubectl_eksdoc.kube import kubeconfig
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+
+    return tuple(sorted(kubeconfig.load(connection.kubeconfig, of_this_process()).contexts))
+
+
+def file_of(text: str) -> str:
+    """As `host.fleet_file.named_file`."""
+    from kubectl_eksdoc.host.fleet_file import named_file
+
+    return named_file(text)
+
+
+def entries(path: str, wanted: str) -> list[object]:
+    """As `host.fleet_file.read_fleet`."""
+    from kubectl_eksdoc.host.fleet_file import read_fleet
+
+    return read_fleet(path, wanted)
+
+
+def open_members(
+    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+) -> Members:
+    """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
+    from kubectl_eksdoc.host.member_process import Asked, MemberProcesses, own_program
+
+    return MemberProcesses(Asked(words, kind, environ, timeout_s, own_program()))
+
+
+def told_to_end() -> AbstractContextManager[Callable[[], int]]:
+    """As `host.stopping.told_to_stop`."""
+    from kubectl_eksdoc.host.stopping import told_to_stop
+
+    return told_to_stop()
