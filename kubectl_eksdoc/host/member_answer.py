@@ -87,6 +87,7 @@ def _said(finding: Doc) -> Said:
         subject,
         text_at(finding, "message"),
         text_at(finding, "gate"),
+        text_at(finding, "missing"),
     )
 
 

@@ -29,17 +29,24 @@ CREDENTIALS = (
 )
 """Whose they are is somebody else's account, for a member that names a profile of its own."""
 
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "Environment": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    "EcsContainer": tuple(name for name in CREDENTIALS if name.startswith("AWS_CONTAINER_")),
+}
+"""What a profile says itself that it takes (``credential_source``) to assume its role with."""
+
 _PROFILE = "AWS_PROFILE"
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-def environment_of(member: Member, environ: Mapping[str, str]) -> dict[str, str]:
+def environment_of(member: Member, environ: Mapping[str, str], source: str = "") -> dict[str, str]:
     """That of this process, but that the profile and the region of the member are the only ones where it has them. A
-    credential plugin is given it, too: the flags that we are given it never sees."""
+    credential plugin is given it, too: the flags that we are given it never sees. `source`: one of `SOURCES`, or ""."""
     found = dict(environ)
     if member.profile:
         for name in CREDENTIALS:
-            found.pop(name, None)
+            if name not in SOURCES.get(source, ()):
+                found.pop(name, None)
         found[_PROFILE] = member.profile
     if member.region:
         found.update(dict.fromkeys(_REGIONS, member.region))

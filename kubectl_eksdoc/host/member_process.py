@@ -22,7 +22,6 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.fleet import Member, Outcome, Unanswered
 from kubectl_eksdoc.host import process_group
 from kubectl_eksdoc.host.member_answer import outcome
-from kubectl_eksdoc.host.member_environment import environment_of
 
 LARGEST_ANSWER = 256 << 20
 """Bytes; a check of a cluster of 5,000 nodes prints some MiB."""
@@ -46,12 +45,12 @@ def own_program() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the processes are begun with: `program`, and behind it the words for a member. `kind`: of the document that
-    is expected."""
+    """What the processes are begun with: `program`, and behind it the words for a member; the environment of each.
+    `kind`: of the document that is expected."""
 
     words: Callable[[Member], Sequence[str]]
     kind: str
-    environ: Mapping[str, str]
+    environ: Callable[[Member], Mapping[str, str]]
     timeout_s: float
     program: Sequence[str]
 
@@ -136,7 +135,7 @@ class _Process:
             each.start()
         cut = self._wait(process, monotonic() + self._asked.timeout_s, closing)
         for each in listeners:
-            each.join(_REST_S)
+            each.join(_REST_S if cut is None else _LOOK_S)
         if cut is not None:
             return cut
         if self._too_much.is_set():
@@ -154,7 +153,7 @@ class _Process:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment_of(self._member, self._asked.environ),
+            env=self._asked.environ(self._member),
             start_new_session=True,
             bufsize=0,
         )

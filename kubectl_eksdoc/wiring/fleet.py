@@ -42,9 +42,21 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
+    from kubectl_eksdoc.host.member_environment import environment_of
     from kubectl_eksdoc.host.member_process import Asked, MemberProcesses, own_program
 
-    return MemberProcesses(Asked(words, kind, environ, timeout_s, own_program()))
+    def environment(member: Member) -> dict[str, str]:
+        return environment_of(member, environ, _source(member.profile))
+
+    return MemberProcesses(Asked(words, kind, environment, timeout_s, own_program()))
+
+
+def _source(profile: str) -> str:
+    if not profile:
+        return ""
+    from kubectl_eksdoc.aws.profile_sources import source_of
+
+    return source_of(profile)
 
 
 def told_to_end() -> AbstractContextManager[Callable[[], int]]:

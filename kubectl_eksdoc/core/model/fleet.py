@@ -27,7 +27,7 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class Said:
     """A finding of a member, as its document has it. `subject`: ``Deployment shop/cart``; `gate`: the step of an
-    upgrade that waits for it, "" for none."""
+    upgrade that waits for it, "" for none; `missing`: what an unknown one lacks."""
 
     code: str
     title: str
@@ -36,6 +36,7 @@ class Said:
     subject: str
     message: str
     gate: str = ""
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ def document(view: FleetView) -> Fields:
         "standing": {each.value: plan.standing(each) for each in Standing},
         "members": [_member(row) for row in plan.rows],
         "shared": [_shared(each) for each in plan.shared],
+        "lacking": [{"right": each.right, "members": strings(each.members)} for each in plan.lacking],
         "notes": strings(plan.notes),
         "findings": [found for row in plan.rows for found in _findings(row)],
     }

@@ -22,6 +22,7 @@ _SIGNS = {
     Standing.CLEAN: Cell("✓", Tone.GOOD),
 }
 _COUNTED = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+_SHORT = {Severity.CRITICAL: "CRIT", Severity.HIGH: "HIGH", Severity.MEDIUM: "MED", Severity.LOW: "LOW"}
 _LONGEST_NAME = 24
 
 
@@ -35,8 +36,8 @@ def clusters(plan: FleetPlan, full: bool) -> Drawn:
         Column("REGION", drop=5),
         Column("VERSION", drop=3),
         Column("VERDICT"),
-        *(Column(each.value.upper(), right=True, drop=0 if each in _COUNTED[:2] else 2) for each in _COUNTED),
-        Column("UNKNOWN", right=True),
+        *(Column(each.value.upper(), True, 0 if each in _COUNTED[:2] else 2, short=_SHORT[each]) for each in _COUNTED),
+        Column("UNKNOWN", right=True, short="UNKN"),
         *(Column(title, drop=1, floor=16) for title in figures),
         *((Column("EXIT", right=True), Column("CONTEXT"), Column("OBSERVED")) if full else ()),
         Column("FIRST IN THE WAY", floor=_LONGEST_NAME),
@@ -91,5 +92,16 @@ def shared(plan: FleetPlan) -> Drawn:
 
 def _of_shared(found: Shared, every: int) -> Cells:
     sign, tone = SIGNS[found.status]
-    where = "all of them" if len(found.members) == every else ", ".join(found.members)
+    where = _where(found.members, every)
     return [Cell(sign, tone), str(len(found.members)), found.severity.value, found.code, found.title, where]
+
+
+def lacking(plan: FleetPlan) -> Drawn:
+    """What one administrator gives once."""
+    columns = [Column("CLUSTERS", right=True), Column("RIGHT"), Column("WHERE", floor=24)]
+    every = len(plan.rows)
+    return columns, [[str(len(each.members)), each.right, _where(each.members, every)] for each in plan.lacking]
+
+
+def _where(members: tuple[str, ...], every: int) -> str:
+    return "all of them" if len(members) == every else ", ".join(members)

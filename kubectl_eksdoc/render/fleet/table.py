@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.fleet import Unanswered
 from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan
 from kubectl_eksdoc.render.fleet import words
-from kubectl_eksdoc.render.fleet.rows import clusters, shared
+from kubectl_eksdoc.render.fleet.rows import clusters, lacking, shared
 from kubectl_eksdoc.render.fleet.view import FleetView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, more, titled, told
+from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, more, titled, told
 from kubectl_eksdoc.render.tables import plain
 from kubectl_eksdoc.render.text import shown, wrap
 
@@ -34,18 +34,18 @@ def _text(view: FleetView, look: Look, full: bool) -> str:
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
         titled(Title("Clusters"), plain(columns, rows, look, indent=len(MARGIN), fit=not full), look),
         list(_reasons(plan, look, full)),
-        _shared(plan, look, full),
+        _most(Title("Findings", " that clusters share"), shared(plan), look, full),
+        _most(Title("Rights", " that are missing in several clusters"), lacking(plan), look, full),
         told(Title("Notes"), plan.notes, look),
         wrap(f"One of them alone: kubectl eksdoc {view.command} --context NAME. For a program: -o json", look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _shared(plan: FleetPlan, look: Look, full: bool) -> list[str]:
-    title = Title("Findings", " that clusters share")
-    columns, rows = shared(plan)
+def _most(title: Title, table: Drawn, look: Look, full: bool) -> list[str]:
     if full:
-        return drawn(title, (columns, rows), look, full)
+        return drawn(title, table, look, full)
+    columns, rows = table
     lines = plain(columns, rows[:MOST_SHARED], look, indent=len(MARGIN))
     return titled(title, [*lines, *more(len(rows) - MOST_SHARED, look)], look)
 

@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.fleet import Unanswered
 from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan
 from kubectl_eksdoc.render import markdown, tickets
 from kubectl_eksdoc.render.fleet import words
-from kubectl_eksdoc.render.fleet.rows import clusters, shared
+from kubectl_eksdoc.render.fleet.rows import clusters, lacking, shared
 from kubectl_eksdoc.render.fleet.view import FleetView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import code, escape
@@ -42,4 +42,5 @@ def _sections(plan: FleetPlan, most: int) -> Iterator[tuple[str, list[str]]]:
         ),
     )
     yield "Findings that clusters share", tickets.table(shared(plan), "findings", most)
+    yield "Rights that are missing in several clusters", tickets.table(lacking(plan), "rights", most)
     yield "Notes", tickets.items(plan.notes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.fleet import Unanswered
 from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan
 from kubectl_eksdoc.core.plan.fleet.standing import Row, Standing
-from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.text import counted
 
 _STANDINGS = {
-    Standing.NOT_JUDGED: "could not be judged",
+    Standing.NOT_JUDGED: "not judged",
     Standing.FAILS: "with findings that fail",
-    Standing.UNKNOWN: "where something is unknown",
+    Standing.UNKNOWN: "with unknown answers",
     Standing.CLEAN: "clean",
 }
 IN_TABLE = {
@@ -22,9 +22,9 @@ IN_TABLE = {
 
 
 def in_short(plan: FleetPlan) -> str:
-    """``30 clusters: 2 could not be judged, 20 with findings that fail and 8 clean.``"""
+    """``30 clusters: 2 not judged, 20 with findings that fail, 8 clean.``"""
     counts = [f"{plan.standing(each)} {_STANDINGS[each]}" for each in Standing if plan.standing(each)]
-    return f"{counted(len(plan.rows), 'cluster')}: {joined(counts)}."
+    return f"{counted(len(plan.rows), 'cluster')}: {', '.join(counts)}."
 
 
 def first(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ WORST_FIRST = (70, 3, 4, 2, 1, 5, 0)
 be, what one cluster would not take of the command line; and only when all were judged what was found."""
 
 _SEVERITIES = tuple(Severity)
+_RIGHT = re.compile(r"(?:(?:get|list|watch) \S+|[a-z0-9-]+:[A-Z]\w+)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,21 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
+class Lacking:
+    """A right of RBAC (``list leases.coordination.k8s.io``) or an action of IAM (``eks:ListInsights``) without which
+    something is unknown; `members`: where, their names, sorted."""
+
+    right: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """`rows`: the worst first; `shared`: what most have first; `notes`: sentences."""
+    """`rows`: the worst first; `shared` and `lacking`: what most have first; `notes`: sentences."""
 
     rows: tuple[Row, ...]
     shared: tuple[Shared, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -54,7 +66,7 @@ class FleetPlan:
 def summed(outcomes: Iterable[tuple[Member, Outcome]], least: Severity = Severity.INFO) -> FleetPlan:
     """The same answers are the same plan, in whatever order they came. `least`: what is less severe does not count."""
     rows = tuple(sorted((Row(member, outcome, least) for member, outcome in outcomes), key=lambda row: row.rank))
-    return FleetPlan(rows, _shared(rows), _notes(rows))
+    return FleetPlan(rows, _shared(rows), _lacking(rows), _notes(rows))
 
 
 def _badness(code: int) -> int:
@@ -82,8 +94,20 @@ def _shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
 
 
 def _rank(shared: Shared) -> tuple[object, ...]:
+    """What fails comes before what is unknown: without AWS's answers forty things are, everywhere."""
     unknown = shared.status is Status.UNKNOWN
-    return (-len(shared.members), unknown, _SEVERITIES.index(shared.severity), shared.code)
+    return (unknown, -len(shared.members), _SEVERITIES.index(shared.severity), shared.code)
+
+
+def _lacking(rows: Sequence[Row]) -> tuple[Lacking, ...]:
+    """Of more than one of them: who may give it once gives it to all."""
+    members: dict[str, set[str]] = {}
+    for row in rows:
+        for each in row.findings:
+            if each.status is Status.UNKNOWN and _RIGHT.match(each.missing):
+                members.setdefault(each.missing, set()).add(row.member.name)
+    found = (Lacking(right, tuple(sorted(names))) for right, names in members.items() if len(names) > 1)
+    return tuple(sorted(found, key=lambda each: (-len(each.members), each.right)))
 
 
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
