@@ -175,7 +175,7 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     stranger = tmp_path / "kubectl_eksdoc"
     stranger.mkdir()
     (stranger / "__init__.py").write_text("raise SystemExit('error: a stranger')")
-    words = ("import os; os.chdir({!r}); {}").format(str(tmp_path), own_program()[2])
+    words = f"import os; os.chdir({str(tmp_path)!r}); {own_program()[2]}"
     asked = Asked(
         lambda _: ("check", "--demo", "--only", "ami-al2", "-o", "json"),
         "UpgradeCheck",

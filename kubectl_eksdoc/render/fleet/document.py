@@ -40,16 +40,15 @@ def document(view: FleetView) -> Fields:
 
 
 def _member(row: Row) -> Fields:
-    outcome, member = row.outcome, row.member
-    who = outcome.who if isinstance(outcome, Answered) else None
+    outcome, who = row.outcome, row.who
     refused = isinstance(outcome, Unanswered)
     return {
-        "name": member.name,
-        "context": known((who.context if who else "") or member.context),
-        "cluster": known(who.cluster if who else member.cluster),
-        "account": known(who.account if who else ""),
-        "region": known(who.region if who else member.region),
-        "version": known(who.server_version if who else ""),
+        "name": row.member.name,
+        "context": known(who.context or row.member.context),
+        "cluster": known(who.cluster),
+        "account": known(who.account),
+        "region": known(who.region),
+        "version": known(who.server_version),
         "source": outcome.source if isinstance(outcome, Answered) else None,
         "observedAt": known(outcome.observed_at) if isinstance(outcome, Answered) else None,
         "standing": row.standing.value,

@@ -34,8 +34,8 @@ def _text(view: FleetView, look: Look, full: bool) -> str:
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
         titled(Title("Clusters"), plain(columns, rows, look, indent=len(MARGIN), fit=not full), look),
         list(_reasons(plan, look, full)),
-        _most(Title("Findings", " that clusters share"), shared(plan), look, full),
-        _most(Title("Rights", " that are missing in several clusters"), lacking(plan), look, full),
+        _most(Title("Findings", " that clusters share"), shared(plan, full), look, full),
+        _most(Title("Rights", " that are missing in several clusters"), lacking(plan, full), look, full),
         told(Title("Notes"), plan.notes, look),
         wrap(f"One of them alone: kubectl eksdoc {view.command} --context NAME. For a program: -o json", look.columns),
     ]

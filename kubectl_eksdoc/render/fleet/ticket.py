@@ -41,6 +41,6 @@ def _sections(plan: FleetPlan, most: int) -> Iterator[tuple[str, list[str]]]:
             if isinstance(row.outcome, Unanswered)
         ),
     )
-    yield "Findings that clusters share", tickets.table(shared(plan), "findings", most)
-    yield "Rights that are missing in several clusters", tickets.table(lacking(plan), "rights", most)
+    yield "Findings that clusters share", tickets.table(shared(plan, full=False), "findings", most)
+    yield "Rights that are missing in several clusters", tickets.table(lacking(plan, full=False), "rights", most)
     yield "Notes", tickets.items(plan.notes)

@@ -20,7 +20,9 @@ def a_finding(
     return Said(code, title or f"About {code}", severity, status, "Nodegroup blue", f"{code} is so", gate, missing)
 
 
-def an_answer(*findings: Said, exit_code: int | None = None, uid: str = "", figures: tuple[Figure, ...] = ()) -> Answered:
+def an_answer(
+    *findings: Said, exit_code: int | None = None, uid: str = "", figures: tuple[Figure, ...] = ()
+) -> Answered:
     """Its exit code follows from its findings."""
     statuses = {each.status for each in findings}
     usual = 1 if Status.FAIL in statuses else 5 if Status.UNKNOWN in statuses else 0

@@ -124,8 +124,10 @@ def test_an_empty_list_is_no_fleet() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(CONTEXTS),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from([*KEYS, "x"]) | st.text(max_size=3), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*KEYS, "x"]) | st.text(max_size=3), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

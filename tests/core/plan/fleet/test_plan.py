@@ -52,7 +52,9 @@ def test_the_worst_comes_first() -> None:
     ],
 )
 def test_the_worst_exit_code_is_the_fleets(codes: tuple[int, ...], expected: int) -> None:
-    outcomes = {f"m{i}": an_answer(exit_code=code) if code in (0, 1, 5) else refused(code) for i, code in enumerate(codes)}
+    outcomes = {
+        f"m{i}": an_answer(exit_code=code) if code in (0, 1, 5) else refused(code) for i, code in enumerate(codes)
+    }
     assert a_plan(**outcomes).exit_code == expected
 
 
@@ -105,9 +107,7 @@ def test_members_that_are_one_cluster_are_told() -> None:
     assert a_plan(a=seen[0], b=seen[1], c=refused()).observed_at == "2026-11-19T00:00:00Z"
 
 
-findings = st.builds(
-    a_finding, st.sampled_from(["a", "b", "c"]), st.sampled_from(Severity), st.sampled_from(Status)
-)
+findings = st.builds(a_finding, st.sampled_from(["a", "b", "c"]), st.sampled_from(Severity), st.sampled_from(Status))
 outcomes = st.builds(lambda found: an_answer(*found), st.lists(findings, max_size=4)) | st.builds(
     refused, st.sampled_from([2, 3, 4, 70])
 )
