@@ -9,7 +9,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE
+from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
 
@@ -105,6 +105,11 @@ def _no_figures(document: Doc) -> Iterator[Figure]:
     return iter(())
 
 
+def _of_check(document: Doc) -> Iterator[Figure]:
+    """Where its way leads: without --target each goes to its own next version."""
+    yield Figure("TARGET", text_at(document, "way", "target") or "-")
+
+
 def _of_addons(document: Doc) -> Iterator[Figure]:
     """The add-ons whose fields somebody has set and an update puts at risk, with how many."""
     risks = {
@@ -131,4 +136,8 @@ def _of_metadata(document: Doc) -> Iterator[Figure]:
     yield Figure("WILL BREAK", str(will_break))
 
 
-_FIGURES: Mapping[str, Callable[[Doc], Iterator[Figure]]] = {ADDON_DIFF: _of_addons, IMDS_PROBE: _of_metadata}
+_FIGURES: Mapping[str, Callable[[Doc], Iterator[Figure]]] = {
+    UPGRADE_CHECK: _of_check,
+    ADDON_DIFF: _of_addons,
+    IMDS_PROBE: _of_metadata,
+}

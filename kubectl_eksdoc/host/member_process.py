@@ -7,6 +7,7 @@ plugin could ask, and is ended with all that it has started.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -145,7 +146,8 @@ class _Process:
     def kill(self) -> None:
         """At once, with all that it has started."""
         if self._process is not None and self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _begun(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

@@ -34,6 +34,7 @@ DOCUMENT = {
         "observedAt": "2026-11-20T08:51:00Z",
     },
     "verdict": "Not yet.",
+    "way": {"target": "1.34"},
     "findings": [FINDING],
 }
 
@@ -61,7 +62,7 @@ def test_an_answer() -> None:
                 "eks:ListInsights",
             ),
         ),
-        (),
+        (Figure("TARGET", "1.34"),),
         DOCUMENT,
     )
 

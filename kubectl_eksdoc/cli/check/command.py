@@ -62,6 +62,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=(_FILES,))
     SourceOptions.add_to(parser)
+    _add_judged(parser)
+    _add_when_it_hurts(parser)
+    fleet_options.add_to(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_judged(parser: Parser) -> None:
     group = parser.add_argument_group("What is judged")
     group.add_argument(
         "--target",
@@ -109,9 +116,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
     )
-    _add_when_it_hurts(parser)
-    fleet_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_when_it_hurts(parser: Parser) -> None:

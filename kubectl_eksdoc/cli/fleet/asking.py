@@ -42,7 +42,8 @@ def over_fleet(
 
     FORMATS.check(options.output)
     members = _members(choice, options)
-    around.note(_first_line(choice, passed, len(members)))
+    aside = looks.decide(options, around.stderr, around.environ)
+    around.note(aside.signs(_first_line(choice, passed, len(members))))
     asking = around.open_members(partial(passed.words, options), passed.kind, dict(around.environ), choice.timeout_s)
     with ProgressLine(around.stderr) as progress, fleet.told_to_end() as told:
         plan = ask_fleet(

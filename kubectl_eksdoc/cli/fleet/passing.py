@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import reaching
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.core.model.fleet import Member
 from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for facts
+    from kubectl_eksdoc.core.model.fleet import Member
 
 
 @dataclass(frozen=True, slots=True)

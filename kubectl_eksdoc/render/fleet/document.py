@@ -49,7 +49,7 @@ def _member(row: Row) -> Fields:
         "account": known(who.account),
         "region": known(who.region),
         "version": known(who.server_version),
-        "source": outcome.source if isinstance(outcome, Answered) else None,
+        "source": known(outcome.source) if isinstance(outcome, Answered) else None,
         "observedAt": known(outcome.observed_at) if isinstance(outcome, Answered) else None,
         "standing": row.standing.value,
         "exitCode": outcome.exit_code,
