@@ -135,8 +135,9 @@ class _Process:
         for each in listeners:
             each.start()
         cut = self._wait(process, monotonic() + self._asked.timeout_s, closing)
+        rest_s = monotonic() + (_REST_S if cut is None else _LOOK_S)
         for each in listeners:
-            each.join(_REST_S if cut is None else _LOOK_S)
+            each.join(max(0.0, rest_s - monotonic()))
         if cut is not None:
             return cut
         if self._too_much.is_set():

@@ -119,6 +119,7 @@ def test_an_answer_that_is_too_large_is_none() -> None:
     assert found == Unanswered(70, "its answer is larger than 1 MiB")
 
 
+@pytest.mark.long
 def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
     """As a credential plugin that waits for a browser; it does not listen to SIGTERM either."""
     noted = tmp_path / "pids"
@@ -139,6 +140,7 @@ def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
     until(lambda: all(gone(pid) for pid in pids))
 
 
+@pytest.mark.long
 def test_whom_it_leaves_behind_holds_nobody_up() -> None:
     found = answer(members(f"os.fork() or (os.setsid(), time.sleep(20), os._exit(0))\n{PRINTS}"))
     assert isinstance(found, Answered)
@@ -170,6 +172,7 @@ def test_words_that_no_process_takes_are_a_row() -> None:
     assert answers(MemberProcesses(asked), "a")["a"].exit_code == 70
 
 
+@pytest.mark.long
 def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     """A folder of the same name where it is called must not be taken for it."""
     stranger = tmp_path / "kubectl_eksdoc"

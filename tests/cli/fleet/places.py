@@ -24,7 +24,7 @@ from tests.fakes import kubeconfigs
 ROOT = Path(__file__).parents[3]
 LONGEST_S = 240.0
 ALLOWED, NOBODY = "viewer-token", "nobody-token"
-SLOW_S = 3.0
+SLOW_S = 1.0
 
 
 @dataclass

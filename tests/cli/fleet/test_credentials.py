@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.aws.world.callers import access_key
 from tests.cli.fleet.places import places
 from tests.fakes import kubeconfigs
@@ -59,6 +61,7 @@ def test_each_member_asks_with_its_own(tmp_path: Path, aws: World) -> None:
     assert {name: path.read_text() for name, path in told.items()} == {name: f"{name} -" for name in ACCOUNTS}
 
 
+@pytest.mark.long
 def test_without_a_profile_of_their_own_all_ask_as_one_command_would(tmp_path: Path, aws: World) -> None:
     environ = aws.environ(OURS)
     with places(tmp_path) as there:

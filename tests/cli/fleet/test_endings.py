@@ -29,7 +29,12 @@ def gone(number: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 3], ids=["Ctrl-C", "kill", "insisting"]
+    "numbers",
+    [
+        pytest.param([signal.SIGINT], id="Ctrl-C"),
+        pytest.param([signal.SIGTERM], id="kill", marks=pytest.mark.long),
+        pytest.param([signal.SIGINT] * 3, id="insisting", marks=pytest.mark.long),
+    ],
 )
 def test_told_to_end_nobody_is_left(tmp_path: Path, numbers: list[signal.Signals]) -> None:
     """Credential plugins wait for somebody to log in, and do not listen."""

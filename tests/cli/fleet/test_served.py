@@ -54,6 +54,7 @@ def test_each_is_a_row_whatever_became_of_it(there: Places) -> None:
     assert note == "prod-a, prod-d are the same cluster."
 
 
+@pytest.mark.long
 def test_what_is_said_of_one_is_what_its_command_says_alone(there: Places) -> None:
     there.add("prod-a", "fine")
     _, out, _ = there.run(*CHECKED, "--fleet", "prod-*")
@@ -66,6 +67,7 @@ def test_what_is_said_of_one_is_what_its_command_says_alone(there: Places) -> No
     assert [{**each, "member": "prod-a"} for each in single["findings"]] == document(out)["findings"]
 
 
+@pytest.mark.long
 def test_relative_paths_are_those_of_whoever_asks(there: Places) -> None:
     there.add("prod-a", "fine")
     (there.folder / "accepted.yaml").write_text(
@@ -78,6 +80,7 @@ def test_relative_paths_are_those_of_whoever_asks(there: Places) -> None:
     assert document(out)["members"][0]["result"]["suppressed"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [("addon-diff", "--all"), ("imds-probe",)], ids=" ".join)
 def test_the_other_commands_do_the_same(there: Places, command: tuple[str, ...]) -> None:
     for name, server in (("a", "fine"), ("b", "closed")):
