@@ -19,6 +19,8 @@ REFUSALS = (2, 3, 4, 70)
 """Those that say why there is none: usage, the cluster, AWS, a bug."""
 
 _BUG = 70
+_KILLED = -9
+_SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--fleet-at-once)."
 _ERROR = "error: "
 _LONGEST = 1000
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\Z")
@@ -31,6 +33,7 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
         return Unanswered(status, reason or f"its process ended with exit code {status} and said nothing", hint)
     if status not in ANSWERS:
         how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
+        hint = _SHORT_OF_MEMORY if status == _KILLED else hint
         return Unanswered(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
     document = _document(printed)
     if document.get("kind") != kind or document.get("apiVersion") != API_VERSION:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable
+
 from kubectl_eksdoc.host.fields import short
 
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
@@ -37,6 +40,14 @@ def _loader() -> type:
                 raise yaml.YAMLError("it has aliases (*name), which are not read")
             found: yaml.Node | None = super().compose_node(parent, index)
             return found
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+            """YAML forbids what PyYAML takes: of two values the one that stands first would be passed over."""
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            twice = next((name for name, times in Counter(names).items() if times > 1), None)
+            if twice is not None:
+                raise yaml.YAMLError(f"{short(twice)!r} is twice in one object")
+            return super().construct_mapping(node, deep)
 
     Plain.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]

@@ -57,6 +57,7 @@ def test_nothing_is_an_empty_list(tmp_path: Path, text: str) -> None:
         ("name: prod\n", "holds no list of clusters"),
         ("- {name: prod\n", "is neither YAML nor JSON"),
         ("- &a prod\n- *a\n", "is neither YAML nor JSON: it has aliases"),
+        ("- {context: a, profile: b, profile: c}\n", "is neither YAML nor JSON: 'profile' is twice in one object"),
         ('{"members": 3}', "holds no list of clusters"),
     ],
 )

@@ -88,7 +88,10 @@ def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
     ],
 )
 def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> None:
-    assert of(DOCUMENT, status, "last words") == Unanswered(70, reason)
+    found = of(DOCUMENT, status, "last words")
+    assert isinstance(found, Unanswered)
+    assert (found.exit_code, found.reason) == (70, reason)
+    assert ("--fleet-at-once" in found.hint) is (status == -9)
 
 
 @pytest.mark.parametrize("printed", [b"", b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000])

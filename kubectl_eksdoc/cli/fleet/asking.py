@@ -17,6 +17,7 @@ from kubectl_eksdoc.errors import UsageError
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.model.fleet import Member
+    from kubectl_eksdoc.render.look import Look
 
 _SHOWN = 3
 
@@ -51,7 +52,7 @@ def over_fleet(
             asking,
             choice.at_once,
             told,
-            lambda done, names: progress.show(_far(done, len(members), names)),
+            lambda done, names: progress.show(_far(done, len(members), names, aside)),
             Severity.INFO if least is None else least,
         )
     view = FleetView(plan, passed.command, {**passed.given, **choice.given})
@@ -81,6 +82,9 @@ def _first_line(choice: FleetChoice, passed: Passed, count: int) -> str:
     return f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"
 
 
-def _far(done: int, count: int, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{done} of {count} clusters answered; asking {', '.join(names[:_SHOWN])}{more}"
+def _far(done: int, count: int, names: Sequence[str], look: Look) -> str:
+    """In one line: a second one would not be rewritten."""
+    from kubectl_eksdoc.render.text import cut, listing, shown
+
+    said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, look)}"
+    return cut(shown(said, look), look.width - 1, look)

@@ -52,7 +52,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="WHICH",
         default=None,
         help="contexts with commas between them, a pattern such as 'prod-*', or a file that lists them (also @FILE): "
-        "names, or entries with name, context, kubeconfig, cluster-name, region, profile, snapshot",
+        "names, or entries with name, context, kubeconfig, cluster-name, region, profile, snapshot. The exit code is "
+        "that of the worst",
     )
     group.add_argument(
         "--fleet-at-once",

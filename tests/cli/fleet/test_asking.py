@@ -204,6 +204,12 @@ def test_on_a_terminal_it_says_how_far_it_is(config: str) -> None:
     assert ran.err.endswith("\r")
 
 
+def test_how_far_it_is_stays_one_line(tmp_path: Path) -> None:
+    arns = [f"arn:aws:eks:eu-west-1:11112222333{number}:cluster/{'shop' * 10}" for number in range(4)]
+    ran = ask(Answering(), "check", "--fleet", "*", "--kubeconfig", kubeconfig(tmp_path, *arns), terminal=True)
+    assert max(map(len, ran.err.split("\r"))) <= 120 and "0 of 4 clusters answered; asking arn:" in ran.err
+
+
 def test_one_table_and_one_exit_code(config: str) -> None:
     outcomes = {"prod-us": an_answer(a_finding()), "staging": refused(4, "AWS refused")}
     ran = ask(Answering(outcomes), "check", "--fleet", "*", "--kubeconfig", config)

@@ -44,7 +44,8 @@ def named(text: str, contexts: Sequence[str]) -> tuple[Member, ...]:
     found = _Members()
     for name in given:
         if name not in contexts and not _GLOB.search(name):
-            raise UsageError(f"{FLAG}: no context is called {name!r}{maybe(name, contexts)}", _known(contexts))
+            what = "no context, and no file here," if len(given) == 1 else "no context"
+            raise UsageError(f"{FLAG}: {what} is called {name!r}{maybe(name, contexts)}", _known(contexts))
         found.add_text(name, FLAG, contexts)
     return found.all
 

@@ -59,9 +59,10 @@ def test_nothing_is_no_fleet(text: str) -> None:
 
 def test_an_unknown_name_is_told_with_those_that_are_near() -> None:
     assert refused("prod-ue") == (
-        "--fleet: no context is called 'prod-ue' (did you mean prod-us or prod-eu?)\n"
+        "--fleet: no context, and no file here, is called 'prod-ue' (did you mean prod-us or prod-eu?)\n"
         f"Contexts: {ARN}, prod-eu, prod-us, staging-eu"
     )
+    assert refused("prod-eu,prod.yaml").startswith("--fleet: no context is called 'prod.yaml'")
     assert refused("prdo-*").startswith("--fleet: no context matches 'prdo-*' (did you mean prod-us or prod-eu?)")
 
 
