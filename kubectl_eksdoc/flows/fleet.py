@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
+from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.fleet import Member, Outcome
+from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome
 from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan, summed
 
 LOOK_S = 0.1
@@ -40,9 +42,11 @@ def ask_fleet(
     at_once: int,
     told_to_end: Callable[[], object],
     progress: Progress,
+    whose: Callable[[Member], Identity],
     least: Severity = Severity.INFO,
 ) -> FleetPlan:
-    """All of them, at most `at_once` at a time, in their order. `least`: what is less severe does not count.
+    """All of them, at most `at_once` at a time, in their order. `whose`: which cluster one is, as far as that is known
+    without asking; `least`: what is less severe does not count.
 
     Raises:
         KeyboardInterrupt: it was told to end; nobody is asked any more by then.
@@ -60,7 +64,12 @@ def ask_fleet(
             progress(len(found), tuple(asked))
             for member, outcome in asking.ended(LOOK_S):
                 del asked[member.name]
-                found.append((member, outcome))
+                found.append((member, _known(outcome, member, whose)))
     finally:
         asking.close()
     return summed(found, least)
+
+
+def _known(outcome: Outcome, member: Member, whose: Callable[[Member], Identity]) -> Outcome:
+    """Which account it is matters most where its credentials are not accepted."""
+    return outcome if isinstance(outcome, Answered) else replace(outcome, who=whose(member))

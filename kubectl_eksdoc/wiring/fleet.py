@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.flows.fleet import Members
@@ -22,6 +24,22 @@ def contexts(connection: Connection) -> tuple[str, ...]:
     from kubectl_eksdoc.kube.surroundings import of_this_process
 
     return tuple(sorted(kubeconfig.load(connection.kubeconfig, of_this_process()).contexts))
+
+
+def whose(member: Member, connection: Connection) -> Identity:
+    """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.errors import ConfigError
+    from kubectl_eksdoc.kube.choice import choose
+    from kubectl_eksdoc.kube.identity import identify
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+
+    around = of_this_process()
+    found = Identity(member.context)
+    if not member.snapshot:
+        with suppress(ConfigError):  # its own process has said so
+            found = identify(choose(connection, around), around.environ).identity
+    return replace(found, cluster=member.cluster or found.cluster, region=member.region or found.region)
 
 
 def file_of(text: str) -> str:

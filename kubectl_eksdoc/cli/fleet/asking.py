@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.fleet.options import FleetChoice
-from kubectl_eksdoc.cli.fleet.passing import Passed
+from kubectl_eksdoc.cli.fleet.passing import Passed, connection_of
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -53,6 +53,7 @@ def over_fleet(
             choice.at_once,
             told,
             lambda done, names: progress.show(_far(done, len(members), names, aside)),
+            lambda member: fleet.whose(member, connection_of(options, member)),
             Severity.INFO if least is None else least,
         )
     view = FleetView(plan, passed.command, {**passed.given, **choice.given})

@@ -49,7 +49,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Many clusters at once")
     group.add_argument(
         "--fleet",
-        metavar="WHICH",
+        metavar="CONTEXTS|GLOB|FILE",
         default=None,
         help="contexts with commas between them, a pattern such as 'prod-*', or a file that lists them (also @FILE): "
         "names, or entries with name, context, kubeconfig, cluster-name, region, profile, snapshot. The exit code is "
@@ -88,7 +88,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
     if args.fleet is None:
         for dest in ("fleet_at_once", "fleet_timeout"):
             if getattr(args, dest) is not None:
-                raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet WHICH.")
+                raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
         return None
     if not SourceOptions.from_args(args).choice.live:
         flag = "--demo" if getattr(args, "demo", False) else "--snapshot"

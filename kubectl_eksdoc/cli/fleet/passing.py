@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts
+    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.fleet import Member
 
 
@@ -42,13 +43,18 @@ class Passed:
                 yield from (f"--{name}={each}" for each in several)
 
 
+def connection_of(options: GlobalOptions, member: Member) -> Connection:
+    """How one of them is reached."""
+    usual = options.connection
+    return replace(usual, context=member.context, kubeconfig=member.kubeconfig or usual.kubeconfig)
+
+
 def _reach(options: GlobalOptions, member: Member) -> tuple[str, ...]:
     if member.snapshot:
         return ("--snapshot", member.snapshot)
-    connection = options.connection
     own = replace(
         options,
-        connection=replace(connection, context=member.context, kubeconfig=member.kubeconfig or connection.kubeconfig),
+        connection=connection_of(options, member),
         cluster_name=member.cluster,
         region=member.region or options.region,
         profile=member.profile or options.profile,

@@ -65,11 +65,12 @@ class Answered:
 @dataclass(frozen=True, slots=True)
 class Unanswered:
     """It could not be judged, and why, with what to try ("" where nobody says). `exit_code`: as the command alone would
-    exit with."""
+    exit with; `who`: as far as that is known without asking."""
 
     exit_code: int
     reason: str
     hint: str = ""
+    who: Identity = Identity()
 
 
 Outcome: TypeAlias = Answered | Unanswered

@@ -40,7 +40,7 @@ def document(view: FleetView) -> Fields:
 
 
 def _member(row: Row) -> Fields:
-    outcome, who = row.outcome, row.who
+    outcome, who = row.outcome, row.outcome.who
     refused = isinstance(outcome, Unanswered)
     return {
         "name": row.member.name,

@@ -61,7 +61,7 @@ def _figures(plan: FleetPlan) -> tuple[str, ...]:
 
 
 def _cells(row: Row, name: str, figures: tuple[str, ...], full: bool) -> Cells:
-    outcome, who, fails = row.outcome, row.who, row.fails
+    outcome, who, fails = row.outcome, row.outcome.who, row.fails
     answered = isinstance(outcome, Answered)
     told = {each.title: each.text for each in outcome.figures} if isinstance(outcome, Answered) else {}
     seen = outcome.observed_at if isinstance(outcome, Answered) else ""

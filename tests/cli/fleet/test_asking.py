@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out
 from tests.cli.fleet.asked import Answering, ask, kubeconfig
 from tests.core.plan.fleet.answers import a_finding, an_answer, refused
+from tests.fakes import kubeconfigs
 
 COMMANDS = (("check",), ("addon-diff", "--all"), ("imds-probe",))
 
@@ -219,6 +220,19 @@ def test_one_table_and_one_exit_code(config: str) -> None:
     assert rows == ["staging", "prod-us", "prod-eu"]
     del outcomes["staging"]
     assert ask(Answering(outcomes), "check", "--fleet", "*", "--kubeconfig", config).code == 1
+
+
+def test_of_one_that_does_not_answer_the_kubeconfig_tells_the_account(tmp_path: Path) -> None:
+    arn = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
+    clusters, users = {arn: {"server": "https://x"}}, {"u": {}}
+    config = kubeconfigs.many(tmp_path / "config", clusters, users, {"prod": (arn, "u")})
+    (tmp_path / "fleet").write_text("prod\ngone\n")
+    outcomes = {name: refused(4, "AWS does not accept the credentials") for name in ("prod", "gone")}
+    argv = ("check", "--fleet", f"@{tmp_path}/fleet", "--kubeconfig", config, "-o", "json")
+    found = {each["name"]: each for each in json.loads(ask(Answering(outcomes), *argv).out)["members"]}
+    said = [found["prod"][key] for key in ("context", "cluster", "account", "region", "version")]
+    assert said == ["prod", "shop", "111122223333", "eu-west-1", None]
+    assert [found["gone"][key] for key in ("context", "cluster", "account")] == ["gone", None, None]
 
 
 def test_what_is_less_severe_than_asked_for_is_not_first_in_the_way(config: str) -> None:

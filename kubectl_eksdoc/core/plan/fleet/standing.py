@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome, Said, Unanswered
 
@@ -27,7 +25,6 @@ _SEVERITIES = {each: rank for rank, each in enumerate(Severity)}
 _GATES = {"before-control-plane": 0, "before-nodes": 1, "after": 2}
 """The steps of an upgrade, in their order: what blocks the first one comes first."""
 _NO_GATE = len(_GATES)
-_ARN = re.compile(r"arn:aws[\w-]*:eks:([a-z0-9-]+):(\d{12}):cluster/([\w-]+)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +38,6 @@ class Row:
     @property
     def standing(self) -> Standing:
         return Standing.NOT_JUDGED if isinstance(self.outcome, Unanswered) else _STANDING[self.outcome.exit_code]
-
-    @property
-    def who(self) -> Identity:
-        """Of one that did not answer, what its context says: that of ``aws eks update-kubeconfig`` is an ARN."""
-        if isinstance(self.outcome, Answered):
-            return self.outcome.who
-        member, told = self.member, _ARN.search(self.member.context)
-        region, account, cluster = told.groups() if told else ("", "", "")
-        return Identity(member.context, member.cluster or cluster, account, member.region or region)
 
     @property
     def findings(self) -> tuple[Said, ...]:

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.fleet import Member, Outcome
+from kubectl_eksdoc.core.model.fleet import Outcome
 from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan, Lacking, Shared, summed
 from kubectl_eksdoc.core.plan.fleet.standing import Row, Standing
 from tests.core.plan.fleet.answers import a_finding, a_member, an_answer, refused
@@ -98,14 +97,6 @@ def test_what_blocks_the_first_step_is_first_in_the_way() -> None:
     assert replace(row, least=Severity.CRITICAL).first == after
     assert Row(a_member("a"), an_answer(after, exit_code=0)).first is None
     assert Row(a_member("a"), refused()).first is None
-
-
-def test_who_it_is_is_told_by_its_context_where_it_does_not_answer() -> None:
-    arn = "arn:aws-cn:eks:cn-north-1:111122223333:cluster/shop"
-    assert Row(Member("a", arn), refused()).who == Identity(arn, "shop", "111122223333", "cn-north-1")
-    assert Row(Member("a", "prod", cluster="shop", region="eu-west-1"), refused()).who == Identity(
-        "prod", "shop", "", "eu-west-1"
-    )
 
 
 def test_members_that_are_one_cluster_are_told() -> None:
