@@ -128,6 +128,13 @@ class _Process:
             return Unanswered(_CLUSTER, "it was not asked any more")
         process = self._begun()
         self._process = process
+        try:
+            return self._heard_out(process, closing)
+        except BaseException:
+            process_group.end(process)
+            raise
+
+    def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
         listeners = [
             threading.Thread(target=_listen, args=(process.stdout, self._hear), daemon=True),
             threading.Thread(target=_listen, args=(process.stderr, self._hear_complaint), daemon=True),
