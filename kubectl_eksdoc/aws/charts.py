@@ -61,6 +61,16 @@ def known_charts() -> tuple[str, ...]:
     return tuple(str(each) for each in _vpc_cni())
 
 
+def variables() -> frozenset[str]:
+    """The names of all that a chart sets or the README documents."""
+    charts = _vpc_cni().values()
+    set_there = (name for values in charts for path in _ENV for name in at(values, *path) or ())
+    return frozenset((*set_there, *_variables()))
+
+
+_ENV = (("env",), ("init", "env"), ("nodeAgent", "env"))
+
+
 def documented_variable(name: str) -> DocumentedVariable | Unknown:
     """What vpc-cni does with a variable that nobody sets: a chart may set it, which then holds."""
     return _variables().get(name) or Unknown(f"the README of {_ADDON} v1.23.0 documents no variable {name}")

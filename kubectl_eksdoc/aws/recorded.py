@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -30,29 +30,54 @@ class RecordedOf:
     server: str
     caller: str
     observed_at: datetime
+    server_name: str = ""
+    ca: str = ""
 
     @property
     def access(self) -> AwsAccess:
         """By which what was recorded is believed again, as it was then."""
-        return AwsAccess(self.cluster, self.region, account=self.account, server=self.server)
+        return AwsAccess(
+            self.cluster,
+            self.region,
+            account=self.account,
+            server=self.server,
+            server_name=self.server_name,
+            ca=self.ca,
+        )
 
 
 class Recorder:
-    """An `asking.Aws` that keeps what another one answers, refusals of one question included. Mutable."""
+    """An `asking.Aws` that keeps what another one answers, refusals of one question included, and asks nothing twice
+    that was answered. `kept`: what of an answer may be written down. Mutable."""
 
-    def __init__(self, aws: Aws) -> None:
+    def __init__(self, aws: Aws, kept: Callable[[Question, Json], Json] = lambda _, answer: answer) -> None:
         self._aws = aws
+        self._of_answer = kept
         self._lock = threading.Lock()
         self._kept: dict[str, Json] = {}
+        self._answers: dict[str, Json] = {}
+
+    @property
+    def said(self) -> str:
+        """What was sent, where that is counted."""
+        return str(getattr(self._aws, "said", ""))
+
+    def __len__(self) -> int:
+        """So many questions were asked."""
+        return len(self._kept)
 
     def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
         """As `asking.Aws.ask`."""
+        key = _key(question, parameters)
+        if key in self._answers:
+            return deepcopy(self._answers[key])
         try:
             answer = self._aws.ask(question, parameters)
         except (AwsDenied, AwsMissing, AwsThrottled, AwsRefused) as error:
             self._keep(question, parameters, {"refused": _refusal(error)})
             raise
-        self._keep(question, parameters, {"answer": deepcopy(answer)})
+        self._answers[key] = deepcopy(answer)
+        self._keep(question, parameters, {"answer": self._of_answer(question, deepcopy(answer))})
         return answer
 
     def _keep(self, question: Question, parameters: Mapping[str, Any], what: Json) -> None:

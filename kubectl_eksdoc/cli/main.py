@@ -134,6 +134,7 @@ def tree(prog: str = PROG) -> Parser:
     from kubectl_eksdoc.cli.run import resume as run_resume
     from kubectl_eksdoc.cli.run import rollback as run_rollback
     from kubectl_eksdoc.cli.run import status as run_status
+    from kubectl_eksdoc.cli.snapshot import command as snapshot
 
     parser = bare.root(prog)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
@@ -148,6 +149,7 @@ def tree(prog: str = PROG) -> Parser:
     imds_probe.add_to(commands)
     coredns_lameduck.add_to(commands)
     interruption.add_to(commands)
+    snapshot.add_to(commands)
     options_list.add_to(commands)
     return parser
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.wiring.snapshots import Taken
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
@@ -45,6 +46,7 @@ OpenInterruption = Callable[
 ]
 OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
 OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
+TakeSnapshot = Callable[["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str"], "Taken"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -129,6 +131,14 @@ def _open_members(
     return open_members(words, kind, environ, timeout_s)
 
 
+def _take_snapshot(
+    path: str, source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, tool: str
+) -> Taken:
+    from kubectl_eksdoc.wiring.snapshots import take
+
+    return take(path, source, connection, wanted, progress, tool)
+
+
 def _read_values(path: str) -> Doc:
     from kubectl_eksdoc.wiring.addons import read_values
 
@@ -157,6 +167,7 @@ class Surroundings:
     open_interruption: OpenInterruption = _open_interruption
     open_check: OpenCheck = _open_check
     open_members: OpenMembers = _open_members
+    take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None
     run_edges: Edges | None = None

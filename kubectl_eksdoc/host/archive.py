@@ -58,7 +58,8 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One JSON text. `stem` is its file name without folder and ending; `again` is None where it can be read only once.
+    """One JSON text. `stem` is its file name without folder and ending; `again` is None where it can be read only once;
+    `entry` is its path in the archive or below the folder, "" of a file by itself.
 
     `chunks` and `again` raise BadArchive or OSError while they are iterated. Of an archive, the chunks must
     be read before the next part is asked for.
@@ -68,6 +69,7 @@ class Part:
     stem: str
     chunks: Callable[[], Iterator[bytes]]
     again: Callable[[], Iterator[bytes]] | None
+    entry: str = ""
 
 
 def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
@@ -107,11 +109,11 @@ def _of_folder(path: str, bounds: Bounds) -> Iterator[Part]:
         for name in sorted(names):
             full = os.path.join(folder, name)
             if _holds_json(name) and (os.path.isfile(full) or not os.path.exists(full)):
-                yield _file_part(full, bounds)
+                yield _file_part(full, os.path.relpath(full, path), bounds)
 
 
-def _file_part(full: str, bounds: Bounds) -> Part:
-    return Part(full, _stem(full), lambda: _file_chunks(full, bounds), lambda: _file_chunks(full, bounds))
+def _file_part(full: str, entry: str, bounds: Bounds) -> Part:
+    return Part(full, _stem(full), lambda: _file_chunks(full, bounds), lambda: _file_chunks(full, bounds), entry)
 
 
 def _file_chunks(path: str, bounds: Bounds) -> Iterator[bytes]:
@@ -168,7 +170,8 @@ def _tar_part(
         except tarfile.TarError as error:
             raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
-    return Part(name, _stem(entry.name), chunks, None if opener is None else lambda: opener(number))
+    again = None if opener is None else lambda: opener(number)
+    return Part(name, _stem(entry.name), chunks, again, entry.name)
 
 
 class _Entry(tarfile.TarInfo):

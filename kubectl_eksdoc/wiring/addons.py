@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.errors import AwsDenied, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
+from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -172,12 +173,16 @@ def open_addons(
         SnapshotError: the snapshot cannot be, or holds nothing of AWS.
         UsageError, AwsError: as `wiring.aws.open_aws`.
     """
-    aws = open_aws(source, connection, wanted)
+    held = kept(source, "addon-diff")
+    aws = held.aws() if held is not None else open_aws(source, connection, wanted)
     if isinstance(aws, Unknown):
         raise SnapshotError(
             f"{aws.why}, and an add-on's update cannot be judged without them",
             "Ask the live cluster, or a snapshot that was made with kubectl eksdoc snapshot.",
         )
+    if held is not None:
+        beside = held.beside()
+        return AddonWorld(held.reader(progress).read(reading.kinds), beside, aws, beside)
     return _opened(source, connection, progress, reading, aws)
 
 
@@ -194,5 +199,7 @@ def _opened(
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     held = HeldObjects(reading.objects, where, reading.histories)
-    cluster = open_reader(source, connection, progress, held).read((*reading.kinds, *held.resources))
+    # The demo has all its objects come by, whatever lists are read.
+    kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *held.resources)))
+    cluster = open_reader(source, connection, progress, held).read(kinds)
     return AddonWorld(cluster, held, aws, held)

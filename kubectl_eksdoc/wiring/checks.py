@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.addons import AddonWorld
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld, of_live
+from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from kubectl_eksdoc.wiring.worlds import ReadWorld
@@ -143,6 +144,10 @@ def open_check(
         SnapshotError: the snapshot cannot be.
         AwsError: as `wiring.aws.open_aws`.
     """
+    if (held := kept(source, "check")) is not None:
+        cluster, told, beside = held.reader(progress).read(reading.kinds), held.aws(), held.beside()
+        karpenter = InterruptionWorld(cluster, told, beside, beside, beside)
+        return CheckWorld(cluster, told, karpenter, beside, reading.files, past=beside if reading.past else None)
     aws = open_aws_or_none(source, connection, wanted)
     if source.live:
         cluster = open_reader(source, connection, progress).read(reading.kinds)
@@ -182,7 +187,8 @@ def _held(
     apis, changes = HeldApis(where, complete=source.demo), HeldChanges(where)
     held = HeldTogether((signs, objects, apis, *((changes,) if reading.past else ())), (objects, signs))
     told_by = (REPLICA_SETS,) if reading.past else ()
-    kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources, *told_by)))
+    more = () if source.demo else (*objects.resources, *told_by)
+    kinds = tuple(dict.fromkeys((*reading.kinds, *more)))
     if source.demo:
         from kubectl_eksdoc.embedded.demo.reader import DemoReader
         from kubectl_eksdoc.embedded.demo.upgrade.cluster import METRICS, extend, logs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
+from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import inside_pods
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from kubectl_eksdoc.wiring.worlds import ReadWorld
@@ -70,6 +71,9 @@ def open_dns(
         SnapshotError: the snapshot cannot be.
         AwsError: as `wiring.aws.open_aws`.
     """
+    if (held := kept(source, "coredns-lameduck")) is not None:
+        cluster, beside = held.reader(progress).read(reading.kinds), held.beside()
+        return DnsWorld(cluster, held.aws(), beside, beside, partial(_karpenter, source, connection, wanted))
     aws = open_aws_or_none(source, connection, wanted)
     if source.live:
         from kubectl_eksdoc.kube.single_objects import SingleObjects
@@ -80,11 +84,11 @@ def open_dns(
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
-    held = HeldObjects(reading.objects, where)
-    kinds = tuple(dict.fromkeys((*reading.kinds, *held.resources)))
-    cluster = open_reader(source, connection, progress, held).read(kinds)
+    objects = HeldObjects(reading.objects, where)
+    kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
+    cluster = open_reader(source, connection, progress, objects).read(kinds)
     inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
-    return DnsWorld(cluster, aws, held, inside, partial(_karpenter, source, connection, wanted))
+    return DnsWorld(cluster, aws, objects, inside, partial(_karpenter, source, connection, wanted))
 
 
 def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> InterruptionWorld:

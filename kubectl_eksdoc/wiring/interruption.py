@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
+from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from kubectl_eksdoc.wiring.worlds import ReadWorld
 
@@ -70,6 +71,9 @@ def open_interruption(
     """
     if source.demo:
         return _demo(kinds)
+    if (held := kept(source, "interruption")) is not None:
+        beside = held.beside()
+        return InterruptionWorld(held.reader(progress).read(kinds), held.aws(), beside, beside, beside)
     aws = open_aws_or_none(source, connection, wanted)
     return _live(connection, progress, kinds, aws) if source.live else _held(source, connection, progress, kinds, aws)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
+from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from kubectl_eksdoc.wiring.worlds import ReadWorld
 
@@ -77,6 +78,8 @@ def open_metadata(
     """
     if source.demo:
         return _demo(kinds)
+    if (held := kept(source, "imds-probe")) is not None:
+        return MetadataWorld(held.reader(progress).read(kinds), held.aws(), held.beside())
     aws = open_aws_or_none(source, connection, wanted)
     cluster = open_reader(source, connection, progress).read(kinds)
     return MetadataWorld(cluster, aws, inside_pods(source, connection), source.live)

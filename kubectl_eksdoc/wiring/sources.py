@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
     from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -44,10 +45,35 @@ def open_reader(
     if source.snapshot:
         from kubectl_eksdoc.host.snapshot import SnapshotReader
 
+        snapshot = snapshot_of(source)
+        if snapshot is not None:
+            return kept_reader(source.snapshot, "", snapshot.scenes[""], progress, raw)
         return SnapshotReader(source.snapshot, progress, raw=raw)
     from kubectl_eksdoc.kube.reader import LiveReader
 
     return LiveReader(connection, progress=progress, raw=raw)
+
+
+def snapshot_of(source: SourceChoice) -> Snapshot | None:
+    """What a snapshot of this tool's says of itself; None where a dump of kubectl's is read, or something else.
+
+    Raises:
+        SnapshotError: it cannot be read.
+    """
+    if not source.snapshot:
+        return None
+    from kubectl_eksdoc.host.kept_snapshot import snapshot_at
+
+    return snapshot_at(source.snapshot)
+
+
+def kept_reader(
+    path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
+) -> ClusterReader:
+    """Of one scene of such a snapshot."""
+    from kubectl_eksdoc.host.kept_snapshot import KeptReader
+
+    return KeptReader(path, scene, told, progress, raw)
 
 
 def read_baseline(path: str) -> Baseline:

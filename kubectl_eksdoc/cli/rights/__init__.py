@@ -26,6 +26,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "check --fleet": checks.ASKED,
     "addon-diff --fleet": asked.BY_COMMAND["addon-diff"],
     "imds-probe --fleet": asked.BY_COMMAND["imds-probe"],
+    "snapshot": tuple(dict.fromkeys((*checks.ASKED, *checks.ASKED_OF_CHANGES))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
@@ -50,6 +51,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "check --fleet": checks.CHECK,
     "addon-diff --fleet": probes.ADDON_DIFF,
     "imds-probe --fleet": probes.IMDS_PROBE,
+    "snapshot": checks.SNAPSHOT,
     "drain run": drains.RUN,
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,

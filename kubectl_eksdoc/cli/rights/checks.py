@@ -86,3 +86,6 @@ _UNSEEN = "what has changed of these since then is unknown"
 CHANGED = tuple(Right("list", each, lost=_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
 """Of ``--changed-since``, besides."""
+
+SNAPSHOT = _each_once((*CHECK, *probes.ADDON_AFTER, *CHANGED))
+"""All that is read by whichever command."""

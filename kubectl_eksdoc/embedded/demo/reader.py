@@ -47,7 +47,8 @@ class DemoReader:
             collector.add_page(resource, a_list(resource, held[resource]), "the demo")
             collector.mark(resource, ReadState.READ)
         if self._raw is not None:
-            for made in others:
+            unasked = (made for resource, group in held.items() if resource not in resources for made in group)
+            for made in (*unasked, *others):
                 self._raw.add_other(made["kind"], made["apiVersion"], json.dumps(made).encode())
         return collector.cluster(IDENTITY, NOW)
 

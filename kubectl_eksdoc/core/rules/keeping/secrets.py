@@ -1,0 +1,66 @@
+"""What looks like a secret wherever it stands: the second net, under the allow-lists.
+
+Sources of the forms: IAM user guide (unique identifiers: AKIA, ASIA), RFC 7468 (PEM), RFC 7519 (JWT), GitHub's,
+GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugin route53
+(aws_access_key).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+_PEM = r'-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^"]*?-----END [A-Z ]*PRIVATE KEY-----|[^"]*)'
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "PRIVATE KEY": re.compile(_PEM),
+    "AKIA": re.compile(r"\bAKIA[A-Z0-9]{12,}\b"),
+    "ASIA": re.compile(r"\bASIA[A-Z0-9]{12,}\b"),
+    "eyJ": re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*"),
+    "ghp_": re.compile(r"\bghp_\w{10,}"),
+    "gho_": re.compile(r"\bgho_\w{10,}"),
+    "ghs_": re.compile(r"\bghs_\w{10,}"),
+    "github_pat_": re.compile(r"\bgithub_pat_\w{10,}"),
+    "glpat-": re.compile(r"\bglpat-[\w-]{10,}"),
+    "xox": re.compile(r"\bxox[abeprs]-[\w-]{10,}"),
+    "sk_live_": re.compile(r"\bsk_live_\w{10,}"),
+    "://": re.compile(r'(?<=://)[^\s/@"\\]+:[^\s/@"\\]+(?=@)'),
+    "earer ": re.compile(r"(?<=earer )[\w.~+/=-]{8,}"),
+    "aws_access_key": re.compile(r'(?<=aws_access_key)\s+[^\s"\\]+\s+[^\s"\\]+'),
+}
+"""By a piece that each of them has, which is quickly looked for. None goes beyond a quotation mark, so that they may be
+taken out of JSON as it is written."""
+
+_NAMED = re.compile(
+    r"""(?i)((?:pass(?:word|wd)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)
+    [\w-]*["']?\s*[=:]\s*["']?)([^\s"',;&}]{4,})""",
+    re.VERBOSE,
+)
+_KEY = re.compile(
+    r"(?<![A-Za-z0-9+/=])(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*[A-Z])[A-Za-z0-9+/]{40}"
+    r"(?![A-Za-z0-9+/=])"
+)
+"""Forty characters, as AWS's secret access keys are."""
+
+
+def scrubbed(text: str, instead: Callable[[str], str]) -> str:
+    """`text` with `instead` of everything in it that looks like a secret."""
+    text = known_forms(text, instead)
+    text = _NAMED.sub(lambda found: found.group(1) + instead(found.group(2)), text)
+    return _KEY.sub(lambda found: instead(found.group()), text)
+
+
+def known_forms(text: str, instead: Callable[[str], str]) -> str:
+    """Of what is a secret by its form alone; `text` may be JSON, and stays it."""
+    for piece, form in _FORMS.items():
+        if piece in text:
+            text = form.sub(lambda found: instead(found.group()), text)
+    return text
+
+
+_STARTS = (b"PRIVATE KEY", b"AKIA", b"ASIA", b"eyJ", b"ghp_", b"glpat-")
+
+
+def suspicious(body: bytes) -> bool:
+    """Whether a page of objects, of which the fields that may hold a secret are cleaned already, may hold a well-known
+    one somewhere else: next to none does, and no more is looked for than costs nothing."""
+    return any(piece in body for piece in _STARTS)

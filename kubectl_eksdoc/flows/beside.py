@@ -1,0 +1,156 @@
+"""All that a cluster is asked besides its lists, by whichever command; and whoever writes the answers down."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold
+from kubectl_eksdoc.core.model.cluster_answers import ClusterAnswers
+from kubectl_eksdoc.core.model.containers import Container, LogOf
+from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.flows.interruption import Signs
+from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
+
+
+class UsageSigns(Protocol):
+    """Who uses which API version. Everything may raise ClusterError: the cluster cannot be talked to."""
+
+    def requested(self) -> tuple[str, ...] | Unknown: ...
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]: ...
+
+    def releases(self) -> tuple[Release, ...] | Unknown: ...
+
+
+class Past(Protocol):
+    """What tells of changes. Raises: as `UsageSigns`."""
+
+    def told(self) -> ChangesTold: ...
+
+
+class Beside(Objects, Histories, InsidePods, Signs, UsageSigns, Past, Protocol):
+    """Of a cluster, a snapshot, or the demo."""
+
+
+class Keeper(Protocol):
+    """What of an answer may be written down."""
+
+    def document(self, of: Named, doc: Doc) -> Doc: ...
+
+    def history(self, resource: Resource, doc: Doc) -> Doc: ...
+
+    def text(self, text: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Whoever answers, each for itself."""
+
+    objects: Objects
+    histories: Histories
+    inside: InsidePods
+    signs: Signs
+    usage: UsageSigns
+    past: Past
+
+
+class Recording:
+    """A `Beside` that hands on what others answer, and writes down what of it may be. Mutable."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        keeper: Keeper,
+    ) -> None:
+        self._ports = ports
+        self._keeper = keeper
+        self._one: dict[Named, Doc | Absent | Unknown] = {}
+        self._lists: dict[tuple[str, str], tuple[Doc, ...] | Unknown] = {}
+        self._logs: dict[LogOf, str | Absent | Unknown] = {}
+        self._metrics: dict[tuple[str, int], str | Absent | Unknown] = {}
+        self._written: dict[Resource, KindTold] = {}
+        self._events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
+        self._requested: tuple[str, ...] | Unknown = NOT_ASKED
+        self._releases: tuple[Release, ...] | Unknown = NOT_ASKED
+        self._changes = ChangesTold()
+
+    def answers(self) -> ClusterAnswers:
+        """All that was answered so far."""
+        written = tuple(self._written[each] for each in sorted(self._written, key=lambda each: each.full_name))
+        return ClusterAnswers(
+            self._one,
+            self._lists,
+            self._logs,
+            self._metrics,
+            self._events,
+            self._requested,
+            written,
+            self._releases,
+            self._changes,
+        )
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        found = self._ports.objects.one(of)
+        self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found
+        return found
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        found = self._ports.histories.listed(resource, namespace)
+        kept = found if isinstance(found, Unknown) else tuple(self._keeper.history(resource, each) for each in found)
+        self._lists[resource.full_name, namespace] = kept
+        return found
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        """They are in the lists."""
+        return self._ports.inside.containers(pods)
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        found = self._ports.inside.logs(asked)
+        self._logs |= {log: self._kept(text) for log, text in found.items()}
+        return found
+
+    def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
+        """Of the metrics, those about interruptions: nobody looks at others."""
+        found = self._ports.signs.metrics(pod, port)
+        lines = found.splitlines(keepends=True) if isinstance(found, str) else ()
+        kept = "".join(line for line in lines if _JUDGED_METRICS in line)
+        self._metrics[pod, port] = kept if isinstance(found, str) else found
+        return found
+
+    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+        self._events = self._ports.signs.events()
+        return self._events
+
+    def requested(self) -> tuple[str, ...] | Unknown:
+        self._requested = self._ports.usage.requested()
+        return self._requested
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+        found = self._ports.usage.written(resources)
+        self._written |= {told.resource: told for told in found}
+        return found
+
+    def releases(self) -> tuple[Release, ...] | Unknown:
+        self._releases = self._ports.usage.releases()
+        return self._releases
+
+    def told(self) -> ChangesTold:
+        found = self._ports.past.told()
+        events = found.events
+        if not isinstance(events, Unknown):
+            events = tuple(replace(each, message=self._keeper.text(each.message)) for each in events)
+        self._changes = replace(found, events=events)
+        return found
+
+    def _kept(self, text: str | Absent | Unknown) -> str | Absent | Unknown:
+        return self._keeper.text(text) if isinstance(text, str) else text
+
+
+_JUDGED_METRICS = "karpenter_interruption_"

@@ -1,0 +1,135 @@
+"""Reads a snapshot that this tool has made: whole pages, and what it says of itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
+from kubectl_eksdoc.host.snapshot_file import LISTS, MANIFEST, SCENES
+from kubectl_eksdoc.objects import snapshot_text
+from kubectl_eksdoc.objects.collector import BadObject, Collector
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+LARGEST = 256 << 20
+_HINT = "Make or copy it again."
+
+
+def snapshot_at(path: str) -> Snapshot | None:
+    """None where it is none of this tool's: then it may be a dump of kubectl's. Standard input is a dump.
+
+    Raises:
+        SnapshotError: it cannot be read, or a newer tool has made it.
+    """
+    if path == "-":
+        return None
+    try:
+        if os.path.isdir(path):
+            path = os.path.join(path, f"{MANIFEST}.json")
+            if not os.path.isfile(path):
+                return None
+        for first in parts(path, BOUNDS):
+            return snapshot_text.read(whole(first)) if first.stem == MANIFEST else None
+    except snapshot_text.NewerFormat as error:
+        raise SnapshotError(
+            f"cannot read the snapshot {path}: {error}", "Read it with a newer kubectl eksdoc."
+        ) from error
+    except snapshot_text.BadManifest as error:
+        raise SnapshotError(
+            f"cannot read the snapshot {path}: what it says of itself is none: {error}", _HINT
+        ) from error
+    except (BadArchive, OSError) as error:
+        raise SnapshotError(f"cannot read the snapshot {path}: {_why(error)}", _HINT) from error
+    return None
+
+
+def file_in(path: str, scene: str, stem: str) -> bytes | None:
+    """Of a scene; None where it has none.
+
+    Raises:
+        SnapshotError: it cannot be read.
+    """
+    try:
+        for part in parts(path, BOUNDS):
+            if part.stem == stem and _in_scene(part, scene):
+                return whole(part)
+    except (BadArchive, OSError) as error:
+        raise SnapshotError(f"cannot read the snapshot {path}: {_why(error)}", _HINT) from error
+    return None
+
+
+def whole(part: Part) -> bytes:
+    """Raises BadArchive: it is larger than anything this tool writes."""
+    read = bytearray()
+    for chunk in part.chunks():
+        read += chunk
+        if len(read) > LARGEST:
+            raise BadArchive(f"{part.name} is larger than {LARGEST >> 20} MiB")
+    return bytes(read)
+
+
+class KeptReader:
+    """A `flows.ports.ClusterReader` over one scene of such a snapshot. `progress` is told a resource's plural and its
+    objects so far; `raw` gets the objects."""
+
+    def __init__(
+        self,
+        path: str,
+        scene: str,
+        told: Scene,
+        progress: Callable[[str, int], None] | None = None,
+        raw: RawObjects | None = None,
+        bounds: Bounds = BOUNDS,
+    ) -> None:
+        self._path, self._scene, self._told = path, scene, told
+        self._progress = progress or (lambda _plural, _count: None)
+        self._raw, self._bounds = raw, bounds
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """All objects of `resources` that it holds.
+
+        Raises:
+            SnapshotError: it cannot be read, or holds less than it says of itself.
+        """
+        collector = Collector(Source.SNAPSHOT, self._raw)
+        counts = dict.fromkeys(resources, 0)
+        by_folder = {f"{self._folder}{LISTS}/{resource.full_name}": resource for resource in resources}
+        try:
+            for part in parts(self._path, self._bounds):
+                resource = by_folder.get(part.entry.rpartition("/")[0])
+                if resource is not None:
+                    counts[resource] += collector.add_page(resource, whole(part), part.name).count
+                    self._progress(resource.plural, counts[resource])
+        except (BadArchive, BadObject, OSError) as error:
+            raise SnapshotError(f"cannot read the snapshot {self._path}: {_why(error)}", _HINT) from error
+        for resource, count in counts.items():
+            collector.mark(resource, *self._state(resource, count))
+        # Whoever does not read namespaces does not know the cluster's uid, live or not.
+        cluster = collector.cluster(replace(self._told.identity, uid=""), self._told.observed_at)
+        return replace(cluster, notes=tuple(dict.fromkeys((*self._told.notes, *cluster.notes))))
+
+    def _state(self, resource: Resource, count: int) -> tuple[ReadState, str]:
+        was = self._told.read_of(resource)
+        if was is None:
+            return ReadState.NOT_HELD, f"the snapshot has no {resource.plural}"
+        if was.state is ReadState.READ and was.count > count:
+            return ReadState.FAILED, f"the snapshot holds {count:,} of {was.count:,} {resource.plural}"
+        return was.state, was.detail
+
+    @property
+    def _folder(self) -> str:
+        return f"{SCENES}/{self._scene}/" if self._scene else ""
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _in_scene(part: Part, scene: str) -> bool:
+    folder = part.entry.rpartition("/")[0]
+    return folder == (f"{SCENES}/{scene}" if scene else "")

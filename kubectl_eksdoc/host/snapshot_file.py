@@ -1,0 +1,148 @@
+"""Writes a snapshot: an archive that tar and gzip know, made of pieces that are compressed each by itself, so that a
+list that is begun anew can be left out and what tells of the whole comes first.
+
+Pieces go to a file beside the one that is wanted, and only a whole one gets its name.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from tempfile import NamedTemporaryFile
+from typing import IO
+
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import SnapshotError
+
+MANIFEST = "eksdoc-manifest"
+"""The name of the first file in it, without ``.json``."""
+LISTS, SCENES = "lists", "scenes"
+
+_GZIP = 16 + zlib.MAX_WBITS
+_LEVEL = 1
+_WAITING = 8
+"""So many pages may wait to be compressed: no more of a large cluster is held at once."""
+
+
+class SnapshotFile:
+    """A snapshot that is being made at `path`. Whoever opens it either finishes or drops it. Mutable."""
+
+    def __init__(self, path: str) -> None:
+        """
+        Raises:
+            SnapshotError: nothing can be written there.
+        """
+        self._path = path
+        folder = os.path.dirname(os.path.abspath(path))
+        try:
+            self._pieces: IO[bytes] = NamedTemporaryFile(  # noqa: SIM115 - closed by `drop`
+                dir=folder, prefix=".eksdoc-", suffix=".part", delete=False
+            )
+        except OSError as error:
+            raise self._unwritten(error) from error
+        self._where: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        self._compressing = ThreadPoolExecutor(1)
+        self._queue: list[tuple[tuple[str, str], Future[bytes]]] = []
+
+    def page(self, scene: str, resource: Resource, body: bytes) -> None:
+        """A page of a list."""
+        key = scene, resource.full_name
+        self._counts[key] = number = self._counts.get(key, 0) + 1
+        self._add(key, f"{_folder(scene)}{LISTS}/{resource.full_name}/{number:05}.json", body)
+
+    def forget(self, scene: str, resource: Resource) -> None:
+        """The list is begun anew."""
+        key = scene, resource.full_name
+        self._settle(0)
+        self._where.pop(key, None)
+
+    def file(self, scene: str, stem: str, body: bytes) -> None:
+        """Another file, ``stem.json``."""
+        self._add((scene, stem), f"{_folder(scene)}{stem}.json", body)
+
+    def finish(self, manifest: bytes) -> int:
+        """The whole, with what it says of itself in front; its size in bytes.
+
+        Raises:
+            SnapshotError: it cannot be written; nothing of it is left then.
+        """
+        try:
+            self._settle(0)
+            size = self._put_together(manifest)
+        except OSError as error:
+            raise self._unwritten(error) from error
+        finally:
+            self.drop()
+        return size
+
+    def drop(self) -> None:
+        """What was not finished leaves nothing behind."""
+        self._compressing.shutdown(cancel_futures=True)
+        self._pieces.close()
+        with suppress(OSError):
+            os.unlink(self._pieces.name)
+
+    def _put_together(self, manifest: bytes) -> int:
+        whole = f"{self._pieces.name}.whole"
+        try:
+            with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(_packed(f"{MANIFEST}.json", manifest))
+                for _, pieces in sorted(self._where.items(), key=lambda each: each[0] in self._counts):  # lists last
+                    for start, length in pieces:
+                        self._pieces.seek(start)
+                        file.write(self._pieces.read(length))
+                file.write(_compressed(b"\0" * tarfile.BLOCKSIZE * 2))
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+            os.replace(whole, self._path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(whole)
+            raise
+        return size
+
+    def _add(self, key: tuple[str, str], name: str, body: bytes) -> None:
+        work: Callable[[], bytes] = lambda: _packed(name, body)  # noqa: E731 - typed, and handed on
+        self._queue.append((key, self._compressing.submit(work)))
+        self._settle(_WAITING)
+
+    def _settle(self, left: int) -> None:
+        """Write what is compressed, until no more than `left` pieces wait."""
+        while len(self._queue) > left:
+            key, done = self._queue.pop(0)
+            packed = done.result()
+            try:
+                start = self._pieces.seek(0, os.SEEK_END)
+                self._pieces.write(packed)
+            except OSError as error:
+                raise self._unwritten(error) from error
+            self._where.setdefault(key, []).append((start, len(packed)))
+
+    def _unwritten(self, error: OSError) -> SnapshotError:
+        return SnapshotError(
+            f"cannot write the snapshot {self._path}: {error.strerror or error}", "Is there room, and may you write?"
+        )
+
+
+def _folder(scene: str) -> str:
+    return f"{SCENES}/{scene}/" if scene else ""
+
+
+def _packed(name: str, body: bytes) -> bytes:
+    """A file of the archive: its header, its bytes, and zeros up to the next block."""
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(body), 0o600
+    rest = -len(body) % tarfile.BLOCKSIZE
+    return _compressed(info.tobuf(tarfile.PAX_FORMAT), body, b"\0" * rest)
+
+
+def _compressed(*parts: bytes) -> bytes:
+    """As gzip does it, without a time in it."""
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    return b"".join((*(packer.compress(part) for part in parts), packer.flush()))

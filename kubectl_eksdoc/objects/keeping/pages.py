@@ -1,0 +1,103 @@
+"""Lists and single objects as they may be written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.rules.keeping.keys import Keep
+from kubectl_eksdoc.core.rules.keeping.secrets import known_forms, suspicious
+from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
+from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
+from kubectl_eksdoc.objects.keeping.cleaners import cleaners
+from kubectl_eksdoc.objects.keeping.kinds import OWNED, SHAPES
+from kubectl_eksdoc.objects.keeping.shapes import Form
+from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.structs import ListOf
+
+_BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}
+
+
+class Keeping:
+    """Cleans what one snapshot is made of. Mutable: it remembers what it has cleaned."""
+
+    def __init__(self, keep: Keep) -> None:
+        self._keep = keep
+        self._cleaners = cleaners(keep)
+        self._lists: dict[Resource, tuple[Form, Callable[[bytes], Any]]] = {}
+        self._singles: dict[Resource, tuple[Form, Callable[[bytes], Any]]] = {}
+
+    def page(self, resource: Resource, body: bytes) -> bytes:
+        """A List of `resource` with its items cleaned, and without a word on pages that follow.
+
+        Raises:
+            BadObject: it is none.
+        """
+        form, decode = self._of_list(resource)
+        try:
+            items = decode(body).items or ()
+        except MALFORMED as error:
+            raise BadObject(f"a list of {resource.plural} cannot be written down: {error}") from error
+        kept = [form.cleaned(each) for each in items] if items is not msgspec.UNSET else []
+        head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "items": kept}
+        return self._scrubbed(msgspec.json.encode(head))
+
+    def one(self, resource: Resource, doc: Doc) -> Doc:
+        """A single object, with who owns its fields.
+
+        Raises:
+            BadObject: it is none.
+        """
+        form, decode = self._of_single(resource)
+        try:
+            kept: Doc = msgspec.json.decode(
+                self._scrubbed(msgspec.json.encode(form.cleaned(decode(msgspec.json.encode(doc)))))
+            )
+        except MALFORMED as error:
+            raise BadObject(f"a {resource.kind} cannot be written down: {error}") from error
+        return kept
+
+    def document(self, of: Named, doc: Doc) -> Doc:
+        """As `one`, of whatever kind it is: of one that is not kept its name is."""
+        resource = _BY_KIND.get((of.api_version.rpartition("/")[0], of.kind))
+        if resource is None:
+            return {"metadata": {"name": of.name, "namespace": of.namespace}}
+        return self.history(resource, doc)
+
+    def history(self, resource: Resource, doc: Doc) -> Doc:
+        """As `one`, with what was applied to it by kubectl, cleaned by the same shape."""
+        kept = self.one(resource, doc)
+        applied = document(str(at(doc, "metadata", "annotations", LAST_APPLIED) or "").encode("utf-8", "surrogatepass"))
+        if applied is None:
+            return kept
+        text = msgspec.json.encode(self.one(resource, applied)).decode()
+        return with_value(kept, ("metadata", "annotations", LAST_APPLIED), text)
+
+    def text(self, text: str) -> str:
+        """Of a log or a message."""
+        return self._keep.text(text)
+
+    def _of_list(self, resource: Resource) -> tuple[Form, Callable[[bytes], Any]]:
+        if resource not in self._lists:
+            form = Form(resource.kind, SHAPES[resource], self._cleaners)
+            self._lists[resource] = form, msgspec.json.Decoder(ListOf[form.type]).decode  # type: ignore[name-defined]
+        return self._lists[resource]
+
+    def _of_single(self, resource: Resource) -> tuple[Form, Callable[[bytes], Any]]:
+        if resource not in self._singles:
+            form = Form(resource.kind, SHAPES[resource].but(metadata=OWNED), self._cleaners)
+            self._singles[resource] = form, msgspec.json.Decoder(form.type).decode
+        return self._singles[resource]
+
+    def _scrubbed(self, body: bytes) -> bytes:
+        """What is left may hold what looks like a secret all the same, as a message or a label: seldom."""
+        if not suspicious(body):
+            return body
+        return known_forms(body.decode("utf-8", "surrogatepass"), self._keep.digests.of).encode(
+            "utf-8", "surrogatepass"
+        )

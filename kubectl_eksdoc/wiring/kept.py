@@ -1,0 +1,87 @@
+"""A snapshot of this tool's as a command sees it: its lists, whoever answers what else is asked, and its AWS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.snapshots import Scene
+    from kubectl_eksdoc.flows.ports import ClusterReader
+    from kubectl_eksdoc.objects.held_answers import HeldAnswers
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+CLUSTER_ANSWERS, AWS_ANSWERS = "cluster-answers", "aws-answers"
+"""Files of a scene, without ``.json``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One scene of the snapshot at `path`."""
+
+    path: str
+    scene: str
+    told: Scene
+
+    @property
+    def where(self) -> str:
+        return f"the snapshot {self.path}"
+
+    def reader(self, progress: Progress | None, raw: RawObjects | None = None) -> ClusterReader:
+        return kept_reader(self.path, self.scene, self.told, progress, raw)
+
+    def beside(self) -> HeldAnswers:
+        """
+        Raises:
+            SnapshotError: it cannot be read.
+        """
+        from kubectl_eksdoc.core.model.cluster_answers import ClusterAnswers
+        from kubectl_eksdoc.core.model.kinds import PODS
+        from kubectl_eksdoc.errors import SnapshotError
+        from kubectl_eksdoc.host.kept_snapshot import file_in
+        from kubectl_eksdoc.objects.answers import BadAnswers, read
+        from kubectl_eksdoc.objects.held_answers import HeldAnswers
+        from kubectl_eksdoc.objects.held_pods import HeldPods
+
+        body = file_in(self.path, self.scene, CLUSTER_ANSWERS)
+        try:
+            answers = ClusterAnswers() if body is None else read(body)
+        except BadAnswers as error:
+            raise SnapshotError(f"cannot read what {self.where} holds of the cluster's answers: {error}") from error
+        pods = HeldPods(lambda raw: self.reader(None, raw).read([PODS]), self.where)
+        return HeldAnswers(answers, self.where, pods.containers)
+
+    def aws(self) -> Believed | Unknown:
+        """
+        Raises:
+            SnapshotError: it cannot be read.
+            AwsError: as `aws.believing.believed`.
+        """
+        from kubectl_eksdoc.aws.believing import believed
+        from kubectl_eksdoc.aws.recorded import Recorded
+        from kubectl_eksdoc.host.kept_snapshot import file_in
+
+        if self.told.aws is not None:
+            return self.told.aws
+        answers = file_in(self.path, self.scene, AWS_ANSWERS)
+        if answers is None:
+            return Unknown(f"{self.where} holds no answers of AWS")
+        recorded = Recorded(answers, self.where)
+        return believed(recorded, recorded.of.access)
+
+
+def kept(source: SourceChoice, command: str) -> Kept | None:
+    """As `command` sees it; None where it is no snapshot of this tool's.
+
+    Raises:
+        SnapshotError: it cannot be read.
+    """
+    snapshot = snapshot_of(source)
+    if snapshot is None:
+        return None
+    scene = snapshot.scene(command)
+    return Kept(source.snapshot, scene, snapshot.scenes[scene])

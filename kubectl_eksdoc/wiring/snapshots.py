@@ -1,0 +1,300 @@
+"""Takes a snapshot: whatever commands read and ask, of a cluster that lives or of the demo, written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.errors import AwsDenied, AwsError, ClusterError, UsageError
+from kubectl_eksdoc.wiring.addons import AddonWorld
+from kubectl_eksdoc.wiring.aws import open_live
+from kubectl_eksdoc.wiring.checks import CheckWorld
+from kubectl_eksdoc.wiring.dns import DnsWorld
+from kubectl_eksdoc.wiring.interruption import InterruptionWorld
+from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS
+from kubectl_eksdoc.wiring.metadata import MetadataWorld
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.asking import Aws
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.aws.live import LiveAws
+    from kubectl_eksdoc.aws.recorded import Recorder
+    from kubectl_eksdoc.core.model.aws.access import AwsAccess
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.rules.keeping.keys import Keep
+    from kubectl_eksdoc.flows.beside import Recording
+    from kubectl_eksdoc.host.snapshot_file import SnapshotFile
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a snapshot holds, and its size in bytes."""
+
+    snapshot: Snapshot
+    size: int
+
+
+OpenAws = Callable[["Connection", "AwsWanted"], "LiveAws"]
+
+
+def take(
+    path: str,
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsWanted,
+    progress: Progress | None,
+    tool: str,
+    open_aws: OpenAws = open_live,
+) -> Taken:
+    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `open_aws`: of whom AWS is asked.
+
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the file cannot be written; nothing of it is left then.
+        AwsError: AWS describes another cluster.
+    """
+    from kubectl_eksdoc.host.snapshot_file import SnapshotFile
+    from kubectl_eksdoc.objects.snapshot_text import written
+
+    file = SnapshotFile(path)
+    try:
+        taking = _Taking(file, progress, open_aws)
+        scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
+        snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
+        return Taken(snapshot, file.finish(written(snapshot)))
+    except BaseException:
+        file.drop()
+        raise
+
+
+class _Taking:
+    """One snapshot that is being taken. Mutable, and private to one call of `take`."""
+
+    def __init__(self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws) -> None:
+        from kubectl_eksdoc.objects.keeping.pages import Keeping
+
+        self._file = file
+        self._progress = progress
+        self._open_aws = open_aws
+        self._keep = _keep()
+        self._keeping = Keeping(self._keep)
+
+    def live(self, connection: Connection, wanted: AwsWanted) -> Scene:
+        """The cluster is read once, and asked all that the commands ask."""
+        from kubectl_eksdoc.flows.beside import Ports, Recording
+        from kubectl_eksdoc.flows.snapshot import every_kind
+        from kubectl_eksdoc.kube.api_signs import ApiSigns
+        from kubectl_eksdoc.kube.inside_pods import InsidePods
+        from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
+        from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
+        from kubectl_eksdoc.kube.past import Past
+        from kubectl_eksdoc.kube.reader import LiveReader
+        from kubectl_eksdoc.kube.single_objects import SingleObjects
+
+        of_aws = self._of_aws(connection, wanted)
+        lists = self._lists("")
+        cluster = LiveReader(connection, self._progress, raw=lists).read(every_kind())
+        ports = Ports(
+            SingleObjects(connection),
+            NamespaceLists(connection),
+            InsidePods(connection),
+            KarpenterSigns(connection),
+            ApiSigns(connection),
+            Past(connection),
+        )
+        recording = Recording(ports, self._keeping)
+        asking = _Asking(cluster, of_aws.believed, recording)
+        for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
+            ask()
+        return self._written("", cluster, of_aws, recording, asking.left_out)
+
+    def _of_aws(self, connection: Connection, wanted: AwsWanted) -> _OfAws:
+        try:
+            aws = self._open_aws(connection, wanted)
+            return _of_aws(aws, aws.access, self._keep)
+        except AwsDenied as error:
+            return _OfAws(Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing))
+        except UsageError as error:
+            return _OfAws(Unknown(f"AWS was not asked: {error.message}"))
+
+    def demo(self) -> dict[str, Scene]:
+        """Its incidents, each as the commands see it that show it."""
+        return {scene: self._incident(scene) for scene in ("", "check", "imds-probe", "interruption")}
+
+    def _incident(self, scene: str) -> Scene:
+        from kubectl_eksdoc.embedded.demo.reader import DemoReader
+        from kubectl_eksdoc.flows.beside import Recording
+        from kubectl_eksdoc.wiring.demo_scenes import demo_scene
+
+        opened = demo_scene(scene)
+        of_aws = _of_aws(opened.aws, opened.aws.access, self._keep)
+        DemoReader(self._lists(scene), opened.extend).read(opened.kinds)
+        recording = Recording(opened.ports, self._keeping)
+        asking = _Asking(opened.cluster, of_aws.believed, recording)
+        asks = {
+            "": (asking.addons, asking.dns),
+            "check": (asking.check,),
+            "imds-probe": (asking.metadata,),
+            "interruption": (asking.interruption,),
+        }
+        for ask in asks[scene]:
+            ask()
+        return self._written(scene, opened.cluster, of_aws, recording, asking.left_out)
+
+    def _lists(self, scene: str) -> RawObjects:
+        from kubectl_eksdoc.objects.keeping.lists import KeptLists
+
+        return KeptLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
+
+    def _written(
+        self, scene: str, cluster: Cluster, of_aws: _OfAws, recording: Recording, left_out: Mapping[str, str]
+    ) -> Scene:
+        from kubectl_eksdoc.objects.answers import written
+
+        self._file.file(scene, CLUSTER_ANSWERS, written(recording.answers()))
+        calls = 0
+        if of_aws.recorder is not None and of_aws.access is not None and not isinstance(of_aws.believed, Unknown):
+            calls = len(of_aws.recorder)
+            self._file.file(scene, AWS_ANSWERS, of_aws.written(cluster))
+        why = of_aws.believed if isinstance(of_aws.believed, Unknown) else None
+        return Scene(
+            cluster.identity,
+            cluster.observed_at,
+            cluster.reads,
+            cluster.notes,
+            why,
+            calls,
+            dict(sorted(left_out.items())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _OfAws:
+    """What is believed of AWS, and who writes down what it answers; nobody where AWS is not asked."""
+
+    believed: Believed | Unknown
+    recorder: Recorder | None = None
+    access: AwsAccess | None = None
+
+    def written(self, cluster: Cluster) -> bytes:
+        from kubectl_eksdoc.aws.recorded import RecordedOf
+
+        assert self.recorder is not None and self.access is not None and not isinstance(self.believed, Unknown)
+        access, believed = self.access, self.believed
+        of = RecordedOf(
+            access.cluster,
+            access.region,
+            access.account,
+            access.server,
+            believed.caller.arn,
+            cluster.observed_at,
+            access.server_name,
+            access.ca,
+        )
+        return self.recorder.written(of)
+
+
+def _of_aws(aws: Aws, access: AwsAccess, keep: Keep) -> _OfAws:
+    """Raises AwsError: as `aws.believing.believed`."""
+    from kubectl_eksdoc.aws.believing import believed
+    from kubectl_eksdoc.aws.keeping import Kept
+    from kubectl_eksdoc.aws.recorded import Recorder
+
+    recorder = Recorder(aws, Kept(keep))
+    return _OfAws(believed(recorder, access), recorder, access)
+
+
+@dataclass
+class _Asking:
+    """What each command asks, of one reading; what cannot be asked for one of them takes nothing from the others."""
+
+    cluster: Cluster
+    aws: Believed | Unknown
+    beside: Recording
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        from kubectl_eksdoc.flows.snapshot import ask_check
+
+        world = CheckWorld(self.cluster, self.aws, self._karpenter, self.beside, live=True, past=self.beside)
+        with self._noting("check"):
+            ask_check(self.cluster, world.around)
+
+    def addons(self) -> None:
+        from kubectl_eksdoc.flows.snapshot import Addons, ask_addons
+
+        if isinstance(self.aws, Unknown):
+            return
+        world = AddonWorld(self.cluster, self.beside, self.aws, self.beside)
+        of = Addons(
+            world.eks,
+            world.objects,
+            world.histories,
+            world.names,
+            world.side,
+            world.past,
+            world.versions,
+            world.chart,
+            world.judge,
+        )
+        with self._noting("addon-diff"):
+            ask_addons(self.cluster, of, self._leave_out)
+
+    def _leave_out(self, addon: str, why: str) -> None:
+        self.left_out[f"addon-diff {addon}"] = why
+
+    def metadata(self) -> None:
+        from kubectl_eksdoc.flows.snapshot import ask_metadata
+
+        world = MetadataWorld(self.cluster, self.aws, self.beside, True)
+        with self._noting("imds-probe"):
+            ask_metadata(self.cluster, world.machines, self.beside)
+
+    def dns(self) -> None:
+        from kubectl_eksdoc.flows.snapshot import ask_dns, ask_interruption
+
+        world = DnsWorld(self.cluster, self.aws, self.beside, self.beside, lambda: self._karpenter)
+        with self._noting("coredns-lameduck"):
+            notices = partial(ask_interruption, self.cluster, self._karpenter.around)
+            ask_dns(self.cluster, self.beside, world.addon, self.beside, notices)
+
+    def interruption(self) -> None:
+        from kubectl_eksdoc.flows.snapshot import ask_interruption
+
+        with self._noting("interruption"):
+            ask_interruption(self.cluster, self._karpenter.around)
+
+    @property
+    def _karpenter(self) -> InterruptionWorld:
+        return InterruptionWorld(self.cluster, self.aws, self.beside, self.beside, self.beside)
+
+    @contextmanager
+    def _noting(self, command: str) -> Iterator[None]:
+        try:
+            yield
+        except (AwsError, UsageError) as error:
+            self.left_out[command] = error.message
+        except ClusterError as error:
+            if not getattr(error, "missing", ""):  # nothing can be asked any more
+                raise
+            self.left_out[command] = error.message
+
+
+def _keep() -> Keep:
+    from secrets import token_bytes
+
+    from kubectl_eksdoc.aws.charts import variables
+    from kubectl_eksdoc.core.rules.keeping.digests import Digests
+    from kubectl_eksdoc.core.rules.keeping.keys import VARIABLES, Keep
+
+    return Keep(Digests(token_bytes(32)), variables=VARIABLES | variables())

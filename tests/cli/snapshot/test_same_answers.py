@@ -1,0 +1,87 @@
+"""Every reading command answers from a snapshot of the demo as it answers of the demo, byte by byte."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from tests.builders import NOW
+from tests.cli.running import Ran
+
+COMMANDS = (
+    "drain plan --nodegroup blue -o json",
+    "drain plan --nodegroup blue",
+    "drain plan --nodegroup green -o wide",
+    "rehearse --nodegroup blue -o json",
+    "check -o json",
+    "check -o wide",
+    "check --target 1.35 -o json",
+    "check --symptom credentials -o json",
+    "check --changed-since 24h -o json",
+    "check --only subnet-addresses,subnet-addresses-nodes",
+    "check -o sarif",
+    "addon-diff --all -o json",
+    "addon-diff vpc-cni -o wide",
+    "addon-diff vpc-cni --to latest -o json",
+    "addon-diff vpc-cni --since-when -o json",
+    "addon-diff vpc-cni --each-step -o json",
+    "addon-diff --all --after -o json",
+    "imds-probe -o json",
+    "imds-probe -o wide",
+    "imds-probe --nodegroup green -o json",
+    "coredns-lameduck -o json",
+    "coredns-lameduck -o wide",
+    "interruption -o json",
+    "interruption --print stack",
+    "interruption --print iam",
+)
+
+A_DRY_RUN = (
+    "A dry run changes nothing. Carried out, it shows the way back before it asks",
+    "It shows the way back before it asks",
+)
+"""What is said of the way back where a proposed command is a dry run, as it is of the demo alone."""
+
+
+def ran(command: str, *source: str) -> Ran:
+    out, err = io.StringIO(), io.StringIO()
+    code = run(
+        [*command.split(), *source], out, err, around=Surroundings(out, err, {"COLUMNS": "120"}, now=lambda: NOW)
+    )
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("snapshot") / "demo.eksdoc")
+    taken = ran(f"snapshot {path} --demo")
+    assert taken.code == 0, taken.err
+    return path
+
+
+def as_of_the_demo(text: str, path: str) -> str:
+    """The words that name the source, and nothing else."""
+    for named, demo in (
+        (f"--snapshot {path}", "--demo"),
+        ('"source": "snapshot"', '"source": "demo"'),
+        (f"the snapshot {path}", "the demo"),
+    ):
+        text = text.replace(named, demo)
+    return text.replace(" --demo --dry-run", "").replace(*A_DRY_RUN)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_snapshot_answers_as_the_demo(command: str, snapshot: str) -> None:
+    of_demo, held = ran(command, "--demo"), ran(command, "--snapshot", snapshot)
+    assert held.code == of_demo.code, held.err
+    assert len(of_demo.out) > 50
+    assert as_of_the_demo(held.out, snapshot) == as_of_the_demo(of_demo.out, snapshot)
+
+
+def test_its_age_is_said(snapshot: str) -> None:
+    told = ran("drain plan --nodegroup blue", "--snapshot", snapshot).err
+    assert "cluster demo-shop" in told
+    assert "snapshot of 2026-11-20T08:51:00Z" in told

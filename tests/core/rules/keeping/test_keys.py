@@ -1,0 +1,115 @@
+"""What of words, paths, addresses and texts is kept, and that what looks like a secret never is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.rules.keeping.digests import MARK, Digests, is_digest
+from kubectl_eksdoc.core.rules.keeping.keys import Keep
+from kubectl_eksdoc.core.rules.keeping.secrets import known_forms
+
+KEEP = Keep(Digests(b"a key"))
+
+SECRETS = (
+    "AKIAIOSFODNN7EXAMPLE",
+    "ASIAIOSFODNN7EXAMPLE",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nabcdef\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "glpat-abcdefghij0123456789",
+    "xoxb-123456789012-abcdefghij",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@given(before=st.text(alphabet=" \n:='{},", max_size=5), after=st.text(alphabet=" \n,;}", max_size=5))
+def test_a_text_that_is_kept_is_kept_without_it(secret: str, before: str, after: str) -> None:
+    kept = KEEP.text(f"reload 30s{before} {secret} {after}ready")
+    assert secret not in kept
+    assert kept.startswith("reload 30s")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("password=hunter2", "password="),
+        ('"api_key": "abcd1234"', '"api_key": "'),
+        ("https://me:hunter2@example.com/x", "@example.com/x"),
+        ("route53 example.com {\n aws_access_key ID SECRETSECRET\n}", "aws_access_key"),
+        ("Authorization: Bearer abcdefgh12345678", "Bearer "),
+    ],
+)
+def test_what_is_named_a_secret_is_none_any_more(text: str, kept: str) -> None:
+    found = KEEP.text(text)
+    assert kept in found
+    assert MARK in found
+    assert not [word for word in ("hunter2", "abcd1234", "SECRETSECRET", "abcdefgh12345678") if word in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".:53 {\n    errors\n    health {\n        lameduck 5s\n    }\n    forward . /etc/resolv.conf\n}",
+        "arn:aws:iam::111122223333:role/demo-shop-aws-load-balancer-controller-0123456789ab",
+        "602401143452.dkr.ecr.eu-west-1.amazonaws.com/eks/coredns:v1.11.4-eksbuild.14",
+        "sha256:" + "0123456789abcdef" * 4,
+        "/var/run/secrets/eks.amazonaws.com/serviceaccount/token",
+    ],
+)
+def test_what_is_judged_stays_as_it_is(text: str) -> None:
+    assert KEEP.text(text) == text
+
+
+@given(st.lists(st.text(max_size=30), max_size=8))
+def test_words_stay_as_many(words: list[str]) -> None:
+    assert len(KEEP.words(words)) == len(words)
+
+
+def test_flags_stay_by_name() -> None:
+    assert KEEP.words(["--cluster-name", "prod", "--v=2"]) == ["--cluster-name", "prod", "--v=2"]
+    name, _, value = KEEP.words(["--token=abc"])[0].partition("=")
+    assert (name, is_digest(value)) == ("--token", True)
+
+
+@pytest.mark.parametrize("words", [["sh", "-c", "sleep 5"], ["/bin/sleep", "15"], ["--criSocket=/run/x/cri.sock"]])
+def test_plain_sleeps_and_sockets_stay(words: list[str]) -> None:
+    assert KEEP.words(words) == words
+
+
+def test_a_number_by_itself_may_be_a_password() -> None:
+    assert is_digest(KEEP.words(["--password", "123456"])[1])
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://127.0.0.1:23443/mutate", "https://127.0.0.1:23443/mutate"),
+        ("https://me:pw@hook.example/x?token=abc", "https://hook.example/x"),
+        ("https://hook.example", "https://hook.example"),
+    ],
+)
+def test_an_address_stays_without_who_logs_in(url: str, kept: str) -> None:
+    assert KEEP.url(url) == kept
+
+
+def test_digests_tell_equal_ones_and_nothing_else() -> None:
+    one, other = Digests(b"one"), Digests(b"other")
+    assert one.of("hunter2") == one.of("hunter2") != one.of("hunter3")
+    assert one.of("hunter2") != other.of("hunter2")
+    assert one.of(one.of("hunter2")) == one.of("hunter2")
+    assert one.of("") == ""
+
+
+@given(st.text(max_size=40))
+def test_json_stays_json(text: str) -> None:
+    import json
+
+    body = json.dumps({"a": text, "b": "AKIAIOSFODNN7EXAMPLE", "c": "-----BEGIN PRIVATE KEY-----\nabc"})
+    told = json.loads(known_forms(body, Digests(b"x").of))
+    assert set(told) == {"a", "b", "c"}
+    assert MARK in told["b"]
+    assert "abc" not in told["c"]

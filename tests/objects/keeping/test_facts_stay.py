@@ -1,0 +1,122 @@
+"""What is left out of a page is nothing that facts are made of; and no field gets in that nobody named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import SINGLE, Resource
+from kubectl_eksdoc.core.rules.keeping.digests import Digests, is_digest
+from kubectl_eksdoc.core.rules.keeping.keys import Keep
+from kubectl_eksdoc.core.rules.upgrades.sockets import named_in
+from kubectl_eksdoc.embedded.demo.reader import a_list, objects
+from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
+from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.keeping.kinds import SHAPES
+from kubectl_eksdoc.objects.keeping.pages import Keeping
+from tests.host import dumps
+
+NOBODY = Identity()
+BY_PLURAL = {resource.plural: resource for resource in BY_RESOURCE}
+
+
+def keeping() -> Keeping:
+    return Keeping(Keep(Digests(b"a key")))
+
+
+def pages(name: str) -> dict[Resource, bytes]:
+    if name == "demo":
+        return {resource: a_list(resource, items) for resource, items in objects().items()}
+    found = {BY_PLURAL[stem]: held for stem, held in dumps.lists_of(name).items() if stem in BY_PLURAL}
+    return {resource: dumps.compact({**held, "kind": f"{resource.kind}List"}) for resource, held in found.items()}
+
+
+def read(of: dict[Resource, bytes]) -> Cluster:
+    collector = Collector(Source.LIVE)
+    for resource, page in of.items():
+        collector.add_page(resource, page, "a page")
+    return collector.cluster(NOBODY, None)
+
+
+def judged(facts: Any) -> Any:
+    """Of the words of a workload's containers, which sockets they name: nothing else is looked at."""
+    if not (isinstance(facts, tuple) and facts and hasattr(facts[0], "host")):
+        return facts
+    return [
+        (
+            replace(each, host=replace(each.host, socket_words=())),
+            [n.socket for n in named_in(each.host.socket_words)],
+        )
+        for each in facts
+    ]
+
+
+@pytest.mark.parametrize("name", [*dumps.NAMES, "demo"])
+def test_facts_are_the_same(name: str) -> None:
+    whole, keep = pages(name), keeping()
+    kept = read({resource: keep.page(resource, page) for resource, page in whole.items()})
+    before = read(whole)
+    for field in fields(Cluster):
+        assert judged(getattr(kept, field.name)) == judged(getattr(before, field.name)), field.name
+    assert len(before.pods) > 10
+
+
+def test_every_kind_that_is_read_has_a_shape() -> None:
+    assert {*BY_RESOURCE, *SINGLE} <= set(SHAPES)
+    assert not [resource for resource in SHAPES if resource.kind == "Secret"]
+
+
+def test_a_field_that_nobody_named_is_left_out() -> None:
+    for resource in SHAPES:
+        one = {"metadata": {"name": "web-0", "notes": "hidden"}, "hidden": "hidden", "stringData": {"a": "hidden"}}
+        page = json.dumps({"items": [one]}).encode()
+        assert b"hidden" not in keeping().page(resource, page), resource.kind
+
+
+def one_pod(**spec: Any) -> dict[str, Any]:
+    page = {"items": [{"metadata": {"name": "web-0"}, "spec": {"containers": [{"name": "web", **spec}]}}]}
+    (kept,) = json.loads(keeping().page(BY_PLURAL["pods"], json.dumps(page).encode()))["items"]
+    container: dict[str, Any] = kept["spec"]["containers"][0]
+    return container
+
+
+def test_values_of_variables_are_digests_but_for_those_that_are_judged() -> None:
+    secret = {"secretKeyRef": {"name": "db", "key": "password"}}
+    given = [
+        {"name": "DB_PASSWORD", "value": "hunter2"},
+        {"name": "AWS_REGION", "value": "eu-west-1"},
+        {"name": "DB", "valueFrom": secret},
+        {"name": "EMPTY", "value": ""},
+        {"name": "ME", "value": "$(POD_NAME)"},
+        "no variable",
+    ]
+    told, region, source, empty, reference = one_pod(env=given)["env"]
+    assert told["name"] == "DB_PASSWORD"
+    assert is_digest(told["value"])
+    assert (region["value"], source["valueFrom"], empty["value"]) == ("eu-west-1", secret, "")
+    assert reference["value"] == "$(POD_NAME)"
+
+
+def test_words_probes_and_hooks_keep_what_is_judged() -> None:
+    headers = [{"name": "Authorization", "value": "Basic c2VjcmV0"}]
+    kept = one_pod(
+        command=["/bin/server", "--interruption-queue=prod", "--password", "hunter2"],
+        readinessProbe={"httpGet": {"path": "/ready", "port": 8181, "httpHeaders": headers}, "periodSeconds": 3},
+        livenessProbe={"exec": {"command": ["curl", "-u", "me:hunter2"]}},
+        lifecycle={"preStop": {"exec": {"command": ["/bin/sleep", "5"]}}},
+    )
+    assert kept["command"][1:3] == ["--interruption-queue=prod", "--password"]
+    assert is_digest(kept["command"][3])
+    assert kept["readinessProbe"] == {"periodSeconds": 3, "httpGet": {"port": 8181, "path": "/ready"}}
+    assert all(is_digest(word) for word in kept["livenessProbe"]["exec"]["command"] if word != "-u")
+    assert kept["lifecycle"] == {"preStop": {"exec": {"command": ["/bin/sleep", "5"]}}}
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "text", [], {}, [[]], {"a": 1}])
+def test_what_has_another_form_takes_nothing_with_it(wrong: Any) -> None:
+    for name in ("env", "command", "args", "readinessProbe", "lifecycle"):
+        assert one_pod(**{name: wrong})["name"] == "web"
