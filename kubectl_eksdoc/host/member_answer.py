@@ -121,21 +121,22 @@ def _of_addons(document: Doc) -> Iterator[Figure]:
     }
     changing = [f"{name} ({count})" for name, count in sorted(risks.items()) if name and count]
     yield Figure("ADD-ONS", str(len(risks)))
-    yield Figure("FIELDS AT RISK", ", ".join(changing) or "-")
+    yield Figure("AT RISK", ", ".join(changing) or "-")
 
 
 def _of_metadata(document: Doc) -> Iterator[Figure]:
-    """Nodes whose pods are cut off, of all; pods that suffer."""
+    """Nodes whose pods are cut off from a service that is there, of all; pods that are broken, and that will be."""
     nodes = cut_off = broken = will_break = 0
     for group in _objects(document, "groups"):
         names = at(group, "nodes")
         count = len(names) if isinstance(names, list) else 0
         nodes += count
-        cut_off += count if text_at(group, "now", "verdict") == "cut off" else 0
+        lost = text_at(group, "now", "verdict") == "cut off" and at(group, "now", "service") is not False
+        cut_off += count if lost else 0
         broken += sum(1 for _ in _objects(group, "pods", "brokenNow"))
         will_break += sum(1 for _ in _objects(group, "pods", "willBreak"))
-    yield Figure("NODES CUT OFF", f"{cut_off} of {nodes}")
-    yield Figure("PODS BROKEN", str(broken))
+    yield Figure("CUT OFF", f"{cut_off} of {nodes}")
+    yield Figure("BROKEN", str(broken))
     yield Figure("WILL BREAK", str(will_break))
 
 

@@ -107,7 +107,7 @@ def test_what_only_add_ons_have() -> None:
     ]
     found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": addons}, kind=ADDON_DIFF)
     assert isinstance(found, Answered)
-    assert found.figures == (Figure("ADD-ONS", "2"), Figure("FIELDS AT RISK", "vpc-cni (2)"))
+    assert found.figures == (Figure("ADD-ONS", "2"), Figure("AT RISK", "vpc-cni (2)"))
 
 
 def test_what_only_the_metadata_service_has() -> None:
@@ -118,10 +118,11 @@ def test_what_only_the_metadata_service_has() -> None:
             "pods": {"brokenNow": [{}, {}, {}], "willBreak": [{}]},
         },
         {"nodes": ["c"], "now": {"verdict": "reachable"}, "pods": {"brokenNow": [], "willBreak": [{}]}},
+        {"nodes": ["fargate"], "now": {"verdict": "cut off", "service": False}, "pods": {}},
     ]
     found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
     assert isinstance(found, Answered)
-    assert [each.text for each in found.figures] == ["2 of 3", "3", "2"]
+    assert [each.text for each in found.figures] == ["2 of 4", "3", "2"]
 
 
 WORDS = ["findings", "metadata", "cluster", "subject", "groups", "nodes", "now", "pods", "addons", "fields", "name"]

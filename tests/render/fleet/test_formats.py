@@ -145,9 +145,9 @@ def test_every_cluster_has_its_row_however_many_there_are() -> None:
 
 
 def test_what_only_one_command_has_is_a_column() -> None:
-    figures = (Figure("NODES CUT OFF", "3 of 9"), Figure("PODS BROKEN", "2"))
+    figures = (Figure("CUT OFF", "3 of 9"), Figure("BROKEN", "2"))
     text = FORMATS.render(view({"a": an_answer(figures=figures), "b": refused()}), "table", Look(200))
-    assert "NODES CUT OFF  PODS BROKEN" in text and "3 of 9" in text
+    assert "CUT OFF  BROKEN" in text and "3 of 9" in text
 
 
 def test_the_severest_counts_and_nothing_is_in_the_way_of_a_clean_one() -> None:
