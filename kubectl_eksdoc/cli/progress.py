@@ -34,10 +34,14 @@ class ProgressLine:
 
     def __call__(self, plural: str, count: int) -> None:
         """`count` objects of the resource `plural` have been read."""
+        self.show(f"reading {plural}: {count:,}")
+
+    def show(self, text: str) -> None:
+        """How far it has come, in one line."""
         now = self._clock()
         if now - self._drawn_at >= _EVERY:
             self._drawn_at = now
-            self._draw(f"reading {plural}: {count:,}")
+            self._draw(text)
 
     def _draw(self, text: str) -> None:
         if not self._active or not (text or self._width):

@@ -20,7 +20,9 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.earlier import Earlier
+    from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.tui.opening import Opening
@@ -44,6 +46,7 @@ OpenInterruption = Callable[
     ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "InterruptionWorld"
 ]
 OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
+OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
 TakeSnapshot = Callable[["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str"], "Taken"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
@@ -121,6 +124,14 @@ def _open_check(
     return open_check(source, connection, wanted, progress, reading)
 
 
+def _open_members(
+    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+) -> Members:
+    from kubectl_eksdoc.wiring.fleet import open_members
+
+    return open_members(words, kind, environ, timeout_s)
+
+
 def _take_snapshot(
     path: str, source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, tool: str
 ) -> Taken:
@@ -156,6 +167,7 @@ class Surroundings:
     open_dns: OpenDns = _open_dns
     open_interruption: OpenInterruption = _open_interruption
     open_check: OpenCheck = _open_check
+    open_members: OpenMembers = _open_members
     take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None

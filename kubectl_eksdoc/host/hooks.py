@@ -9,7 +9,6 @@ a yes, anything else a no.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from typing import IO, Protocol
 from kubectl_eksdoc.core.model.acts import Act, Errand, Hook
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.rules.news import HookEnded, News
+from kubectl_eksdoc.host import process_group
 
 TIMEOUT_S = 600.0
 """So long a command may take; who takes longer says no."""
@@ -34,7 +34,6 @@ LONGEST_VARIABLE = 100_000
 _TAIL = 1 << 16  # bytes of its output that are kept, and read at once
 _READS = 64
 _LOOK_S = 0.05
-_KILL_S = 2.0  # so long it may take to end once it was told to
 
 
 class Inner(Protocol):
@@ -83,7 +82,7 @@ class HookedField:
         self._closing.set()
         self._inner.close()
         for thread in self._threads:
-            thread.join(_KILL_S * 2)
+            thread.join(process_group.KILL_S * 2)
 
     def _heard(self) -> list[News]:
         found: list[News] = []
@@ -125,7 +124,7 @@ class _Command:
             with self._begun(names) as process:
                 late = self._wait(process, monotonic() + timeout_s, closing)
                 if late:
-                    _kill(process)
+                    process_group.end(process)
                 assert process.stdout is not None
                 process.stdout.close()  # who still has the other end has left the group, or runs on by itself
         if late:
@@ -172,19 +171,6 @@ class _Command:
         lines = self._tail.decode("utf-8", "replace").split("\n")
         said = ("".join(each for each in line if each.isprintable()).strip() for line in reversed(lines))
         return next(filter(None, said), "")[:LONGEST_SAID]
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """With all that it has started: told to end first, and made to if it does not."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            return
-        try:
-            process.wait(_KILL_S)
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def _how(status: int) -> str:

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.model.suppressions import ANY, Suppression
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.fields import short
+from kubectl_eksdoc.host.hand_written import NotPlain, hand_written
 from kubectl_eksdoc.host.text_file import read_text
 
 MOST_BYTES = 4 << 20
@@ -20,7 +21,6 @@ _WANTED = (
 )
 _KEYS = ("code", "reason", "until", "kind", "namespace", "name")
 _LISTS = ("suppressions", "suppress")
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -36,13 +36,10 @@ def read_suppressions(path: str, known: Collection[str]) -> tuple[Suppression, .
 
 def _document(path: str, text: str) -> list[object]:
     """A list, or an object with a list under ``suppressions``; an empty file has none."""
-    import yaml
-
     try:
-        # JSON is YAML, but for tabs, which some write into it.
-        found: object = yaml.load(text.replace("\t", " "), Loader=_loader())
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UsageError(f"{FLAG} {path} is neither YAML nor JSON: {_first_line(error)}", _WANTED) from error
+        found = hand_written(text)
+    except NotPlain as error:
+        raise UsageError(f"{FLAG} {path} is neither YAML nor JSON: {error}", _WANTED) from error
     if isinstance(found, dict):
         found = next((found[key] for key in _LISTS if key in found), found)
     if found is None:
@@ -50,24 +47,6 @@ def _document(path: str, text: str) -> list[object]:
     if not isinstance(found, list):
         raise UsageError(f"{FLAG} {path} holds no list of entries", _WANTED)
     return found
-
-
-def _loader() -> type:
-    """Without aliases, by which a short text becomes a huge document; days stay text, to be refused by their entry."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("it has aliases (*name), which are not read")
-            found: yaml.Node | None = super().compose_node(parent, index)
-            return found
-
-    Plain.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return Plain
 
 
 def _entry(where: str, entry: object, known: Collection[str]) -> Suppression:
@@ -114,7 +93,3 @@ def _day(where: str, entry: Mapping[object, object]) -> date:
 
 def _wrong(where: str, what: str) -> UsageError:
     return UsageError(f"{FLAG} {where} {what}", _WANTED)
-
-
-def _first_line(error: BaseException) -> str:
-    return short(" ".join(str(error).split()))

@@ -12,9 +12,13 @@ from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
+from kubectl_eksdoc.cli.fleet import options as fleet_options
+from kubectl_eksdoc.cli.fleet.asking import over_fleet
+from kubectl_eksdoc.cli.fleet.passing import Passed
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.documents import ADDON_DIFF
 
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
@@ -26,6 +30,7 @@ Examples:
   %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
+  %(prog)s --all --fleet 'prod-*'
   %(prog)s vpc-cni --after
   %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --to latest --apply
@@ -98,6 +103,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     since_options.add_to(parser)
     after.add_to(parser)
     apply_options.add_to(parser)
+    fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -112,6 +118,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
+    fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since"))
     if args.after or args.update:
         return after.look_back(after.AfterRequest.from_args(args, words), around)
     apply = apply_options.apply_from(args)
@@ -120,4 +127,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
     request = Request.from_args(args, words)
+    if fleet is not None:
+        return over_fleet(fleet, Passed(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around)
     return applying(request, apply, around) if apply is not None else forecast(request, around)

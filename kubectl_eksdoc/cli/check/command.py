@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, rights, saying, since_options, unknown_options, values
 from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
+from kubectl_eksdoc.cli.fleet import options as fleet_options
+from kubectl_eksdoc.cli.fleet.asking import over_fleet
+from kubectl_eksdoc.cli.fleet.passing import Passed
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -36,6 +39,7 @@ Examples:
   %(prog)s --fail-on high -o json
   %(prog)s --suppressions accepted.yaml -o junit
   %(prog)s --symptom dns --changed-since 2h
+  %(prog)s --fleet 'prod-*' --target 1.34
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s --demo --target 1.34
 """
@@ -58,6 +62,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=(_FILES,))
     SourceOptions.add_to(parser)
+    _add_judged(parser)
+    _add_when_it_hurts(parser)
+    fleet_options.add_to(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_judged(parser: Parser) -> None:
     group = parser.add_argument_group("What is judged")
     group.add_argument(
         "--target",
@@ -153,7 +164,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.documents import UPGRADE_CHECK
+    from kubectl_eksdoc.core.model import documents
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.against import against
     from kubectl_eksdoc.core.plan.check.areas import Gate
@@ -164,16 +175,21 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
-    request = Request.from_args(args, words)
+    fleet = fleet_options.fleet_from(args, ("since",))
+    request = Request.from_args(args, words, several=fleet is not None)
     options = request.options
-    FORMATS.check(options.output)
+    if fleet is None:
+        FORMATS.check(options.output)
     gate = Gate(request.gate) if request.gate else None
     symptom = Symptom(request.symptom) if request.symptom else None
     only = codes_of(symptom) if symptom is not None else request.only
     checks = chosen(only, gate)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
-    earlier = since_options.earlier(request.earlier, UPGRADE_CHECK, NAME, around)
+    if fleet is not None:
+        passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
+        return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
+    earlier = since_options.earlier(request.earlier, documents.UPGRADE_CHECK, NAME, around)
     try:
         world = reading.opened(request, around, checks)
         if request.refresh:

@@ -47,8 +47,9 @@ class Request:
     earlier: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
-        """
+    def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
+        """`several` clusters are asked.
+
         Raises:
             UsageError: something is named that nothing asks for, or what was given does not fit together.
         """
@@ -62,6 +63,8 @@ class Request:
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if _STDIN in files and source.snapshot == _STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
+        if _STDIN in files and several:
+            raise UsageError("standard input is read once, and --fleet asks many clusters", "Save it to a file.")
         if args.only == (_OF_FILES,) and not files:
             raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
         if args.refresh_insights and not source.live:

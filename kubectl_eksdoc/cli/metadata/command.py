@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights, saying, since_options, unknown_options, values
+from kubectl_eksdoc.cli.fleet import options as fleet_options
+from kubectl_eksdoc.cli.fleet.asking import over_fleet
+from kubectl_eksdoc.cli.fleet.passing import Passed
 from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.probing import probing
@@ -14,7 +17,8 @@ from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.core.model.documents import IMDS_PROBE
+from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
     from kubectl_eksdoc.core.model.codes import Code
@@ -32,6 +36,7 @@ Examples:
   %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
+  %(prog)s --fleet 'prod-*' -o wide
   %(prog)s --active
   %(prog)s --nodegroup green --apply --fix instance-options --active
   %(prog)s node/ip-10-0-1-7.eu-west-1.compute.internal --active --dry-run
@@ -81,6 +86,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     probe_options.add_to(parser)
     fix_options.add_to(parser)
     changing_options.add_to(parser)
+    fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -104,13 +110,13 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.documents import IMDS_PROBE
     from kubectl_eksdoc.core.plan.metadata.against import against
     from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
     from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
     from kubectl_eksdoc.flows.metadata import plan_imds
     from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
+    fleet = fleet_options.fleet_from(args, ("active", "apply", "since"))
     request = Request.from_args(args, words)
     fix = fix_options.fix_from(args, request)
     active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
@@ -120,6 +126,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return fixing(request, fix, active, around)
     if active is not None:
         return probing(request, active, around)
+    if fleet is not None:
+        if words:
+            raise UsageError(f"{words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes.")
+        joined = ("accept-unknown",)
+        return over_fleet(fleet, Passed(NAME, IMDS_PROBE, request.given, joined=joined), request.options, around)
     options = request.options
     FORMATS.check(options.output)
     earlier = since_options.earlier(request.earlier, IMDS_PROBE, NAME, around)

@@ -23,6 +23,9 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     **asked.BY_COMMAND,
     "check": checks.ASKED,
     "check --changed-since": checks.ASKED_OF_CHANGES,
+    "check --fleet": checks.ASKED,
+    "addon-diff --fleet": asked.BY_COMMAND["addon-diff"],
+    "imds-probe --fleet": asked.BY_COMMAND["imds-probe"],
     "snapshot": tuple(dict.fromkeys((*checks.ASKED, *checks.ASKED_OF_CHANGES))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
@@ -44,6 +47,10 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "coredns-lameduck --measure": probes.DNS_MEASURE,
     "check": checks.CHECK,
     "check --changed-since": checks.CHANGED,
+    # In each of its clusters a fleet needs what the command needs in one, and nothing besides.
+    "check --fleet": checks.CHECK,
+    "addon-diff --fleet": probes.ADDON_DIFF,
+    "imds-probe --fleet": probes.IMDS_PROBE,
     "snapshot": checks.SNAPSHOT,
     "drain run": drains.RUN,
     "drain resume": drains.RUN,

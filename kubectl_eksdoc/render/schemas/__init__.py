@@ -23,6 +23,7 @@ KINDS = (
     "DrainRunEvent",
     "DrainRunStatus",
     "DrainWatch",
+    "Fleet",
     "ImdsActiveProbe",
     "ImdsFix",
     "ImdsProbe",

@@ -1,0 +1,84 @@
+"""Many clusters: which contexts there are, what a file names, and the processes that judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.fleet import Member
+    from kubectl_eksdoc.flows.fleet import Members
+
+
+def contexts(connection: Connection) -> tuple[str, ...]:
+    """Those of the kubeconfig, sorted.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    from kubectl_eksdoc.kube import kubeconfig
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+
+    return tuple(sorted(kubeconfig.load(connection.kubeconfig, of_this_process()).contexts))
+
+
+def whose(member: Member, connection: Connection) -> Identity:
+    """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.errors import ConfigError
+    from kubectl_eksdoc.kube.choice import choose
+    from kubectl_eksdoc.kube.identity import identify
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+
+    around = of_this_process()
+    found = Identity(member.context)
+    if not member.snapshot:
+        with suppress(ConfigError):  # its own process has said so
+            found = identify(choose(connection, around), around.environ).identity
+    return replace(found, cluster=member.cluster or found.cluster, region=member.region or found.region)
+
+
+def file_of(text: str) -> str:
+    """As `host.fleet_file.named_file`."""
+    from kubectl_eksdoc.host.fleet_file import named_file
+
+    return named_file(text)
+
+
+def entries(path: str, wanted: str) -> list[object]:
+    """As `host.fleet_file.read_fleet`."""
+    from kubectl_eksdoc.host.fleet_file import read_fleet
+
+    return read_fleet(path, wanted)
+
+
+def open_members(
+    words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+) -> Members:
+    """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
+    from kubectl_eksdoc.host.member_environment import environment_of
+    from kubectl_eksdoc.host.member_process import Asked, MemberProcesses, own_program
+
+    def environment(member: Member) -> dict[str, str]:
+        return environment_of(member, environ, _source(member.profile))
+
+    return MemberProcesses(Asked(words, kind, environment, timeout_s, own_program()))
+
+
+def _source(profile: str) -> str:
+    if not profile:
+        return ""
+    from kubectl_eksdoc.aws.profile_sources import source_of
+
+    return source_of(profile)
+
+
+def told_to_end() -> AbstractContextManager[Callable[[], int]]:
+    """As `host.stopping.told_to_stop`."""
+    from kubectl_eksdoc.host.stopping import told_to_stop
+
+    return told_to_stop()

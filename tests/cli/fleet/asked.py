@@ -1,0 +1,63 @@
+"""A fleet of the command line whose members are answered by the test, without a process."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.fleet import Member, Outcome
+from tests.cli.running import Ran, Terminal
+from tests.core.plan.fleet.answers import an_answer
+from tests.fakes import kubeconfigs
+
+CONTEXTS = ("prod-eu", "prod-us", "staging")
+
+
+@dataclass
+class Answering:
+    """The port `flows.fleet.Members`, and what it was opened with. Mutable."""
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kind: str = ""
+    timeout_s: float = 0.0
+    most: int = 0
+    _begun: list[Member] = field(default_factory=list)
+    _words: Callable[[Member], Sequence[str]] = lambda member: ()
+
+    def open(
+        self, words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
+    ) -> Answering:
+        self._words, self.kind, self.timeout_s = words, kind, timeout_s
+        return self
+
+    def begin(self, member: Member) -> None:
+        self.words[member.name] = tuple(self._words(member))
+        self._begun.append(member)
+        self.most = max(self.most, len(self._begun))
+
+    def ended(self, wait_s: float) -> Sequence[tuple[Member, Outcome]]:
+        found = [(member, self.outcomes.get(member.name, an_answer())) for member in self._begun]
+        self._begun.clear()
+        return found
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def kubeconfig(folder: Path, *contexts: str) -> str:
+    server = {"server": "http://127.0.0.1:1"}
+    return kubeconfigs.many(
+        folder / "config", {"c": server}, {"u": {}}, dict.fromkeys(contexts or CONTEXTS, ("c", "u"))
+    )
+
+
+def ask(asking: Answering, *argv: str, terminal: bool = False) -> Ran:
+    out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
+    around = Surroundings(out, err, {}, open_members=asking.open)
+    code = run(argv, out, err, around=around)
+    return Ran(code, out.getvalue(), err.getvalue())

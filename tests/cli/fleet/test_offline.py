@@ -1,0 +1,54 @@
+"""A fleet of snapshots: judged by every command without a cluster, and each time with the same bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from tests.cli.fleet.places import Places
+from tests.cli.running import run_cli
+from tests.embedded.clients import worlds
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    """Of the demo with AWS's answers, of another cluster without, and one that is not there."""
+    folder = tmp_path_factory.mktemp("snapshots")
+    assert run_cli("snapshot", str(folder / "demo.snap"), "--demo").code == 0
+    members = [
+        {"name": "demo", "snapshot": "demo.snap"},
+        {"name": "traps", "snapshot": str(worlds.archive("small-traps"))},
+        {"name": "gone", "snapshot": "gone.snap"},
+    ]
+    (folder / "fleet.json").write_text(json.dumps(members))
+    return Places(folder, {"none": "http://127.0.0.1:1"})
+
+
+@pytest.mark.parametrize(
+    ("command", "column", "shown"),
+    [
+        (("check", "--target", "1.34"), "TARGET", "1.34"),
+        (("addon-diff", "--all"), "AT RISK", "vpc-cni (1)"),
+        (("imds-probe",), "CUT OFF", "10 of 26"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_every_command_judges_them(snapshots: Places, command: tuple[str, ...], column: str, shown: str) -> None:
+    asked = (*command, "--fleet", "fleet.json")
+    code, out, err = snapshots.run(*asked, "-o", "json")
+    assert code == 2, err  # one cannot be read
+    found: dict[str, Any] = json.loads(out)
+    jsonschema.Draft202012Validator(schemas.load("Fleet")).validate(found)
+    by_name = {each["name"]: each for each in found["members"]}
+    assert (by_name["gone"]["exitCode"], by_name["gone"]["standing"]) == (2, "not-judged")
+    assert (by_name["demo"]["account"], by_name["demo"]["source"]) == ("111122223333", "snapshot")
+    assert by_name["demo"]["result"]["findings"], "of its own document"
+    assert snapshots.run(*asked, "-o", "json")[1] == out
+    table = snapshots.run(*asked, COLUMNS="160")[1]
+    assert column in table.splitlines()[3] and shown in table

@@ -1,0 +1,145 @@
+"""What a member's process printed, as facts: answers, refusals, and what is neither."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
+from kubectl_eksdoc.host.member_answer import outcome
+
+FINDING = {
+    "code": "ami-al2",
+    "title": "Nodes of Amazon Linux 2",
+    "severity": "high",
+    "status": "unknown",
+    "subject": {"kind": "Deployment", "namespace": "shop", "name": "cart"},
+    "message": "so it is",
+    "missing": "eks:ListInsights",
+    "gate": "before-nodes",
+}
+DOCUMENT = {
+    "apiVersion": "eksdoc.io/v1alpha1",
+    "kind": "UpgradeCheck",
+    "metadata": {
+        "cluster": {"context": "prod", "cluster": "shop", "account": None, "region": "eu-west-1", "uid": "u"},
+        "source": "live",
+        "observedAt": "2026-11-20T08:51:00Z",
+    },
+    "verdict": "Not yet.",
+    "way": {"target": "1.34"},
+    "findings": [FINDING],
+}
+
+
+def of(document: object, status: int = 1, complaint: str = "", kind: str = UPGRADE_CHECK) -> Outcome:
+    return outcome(status, json.dumps(document).encode(), complaint, kind)
+
+
+def test_an_answer() -> None:
+    assert of(DOCUMENT, 5) == Answered(
+        5,
+        Identity("prod", "shop", "", "eu-west-1", "", "u"),
+        "live",
+        "2026-11-20T08:51:00Z",
+        "Not yet.",
+        (
+            Said(
+                "ami-al2",
+                "Nodes of Amazon Linux 2",
+                Severity.HIGH,
+                Status.UNKNOWN,
+                "Deployment shop/cart",
+                "so it is",
+                "before-nodes",
+                "eks:ListInsights",
+            ),
+        ),
+        (Figure("TARGET", "1.34"),),
+        DOCUMENT,
+    )
+
+
+@pytest.mark.parametrize("status", [2, 3, 4, 70])
+def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
+    said = "context prod\nerror: old\nerror: nobody answers at https://x\nTry again.\n    kubectl get nodes\n"
+    assert outcome(status, b"", said, UPGRADE_CHECK) == Unanswered(
+        status, "nobody answers at https://x", "Try again. kubectl get nodes"
+    )
+    assert outcome(status, b"", "first\nlast words\n", UPGRADE_CHECK) == Unanswered(status, "last words")
+    assert outcome(status, b"", "", UPGRADE_CHECK) == Unanswered(
+        status, f"its process ended with exit code {status} and said nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (-9, "its process was killed by signal 9: last words"),
+        (137, "its process ended with exit code 137: last words"),
+        (6, "its process ended with exit code 6: last words"),
+    ],
+)
+def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> None:
+    found = of(DOCUMENT, status, "last words")
+    assert isinstance(found, Unanswered)
+    assert (found.exit_code, found.reason) == (70, reason)
+    assert ("--fleet-at-once" in found.hint) is (status == -9)
+
+
+@pytest.mark.parametrize("printed", [b"", b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000])
+def test_an_answer_that_is_none_is_a_bug(printed: bytes) -> None:
+    found = outcome(1, printed, "", UPGRADE_CHECK)
+    assert found == Unanswered(70, "its process ended with exit code 1 and printed no UpgradeCheck")
+
+
+def test_what_only_add_ons_have() -> None:
+    addons = [
+        {"name": "vpc-cni", "fields": [{"atRisk": True}, {"atRisk": False}, {"atRisk": True}]},
+        {"name": "coredns", "fields": []},
+    ]
+    found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": addons}, kind=ADDON_DIFF)
+    assert isinstance(found, Answered)
+    assert found.figures == (Figure("ADD-ONS", "2"), Figure("AT RISK", "vpc-cni (2)"))
+
+
+def test_what_only_the_metadata_service_has() -> None:
+    groups = [
+        {
+            "nodes": ["a", "b"],
+            "now": {"verdict": "cut off"},
+            "pods": {"brokenNow": [{}, {}, {}], "willBreak": [{}]},
+        },
+        {"nodes": ["c"], "now": {"verdict": "reachable"}, "pods": {"brokenNow": [], "willBreak": [{}]}},
+        {"nodes": ["fargate"], "now": {"verdict": "cut off", "service": False}, "pods": {}},
+    ]
+    found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
+    assert isinstance(found, Answered)
+    assert [each.text for each in found.figures] == ["2 of 4", "3", "2"]
+
+
+WORDS = ["findings", "metadata", "cluster", "subject", "groups", "nodes", "now", "pods", "addons", "fields", "name"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(st.dictionaries(st.sampled_from(WORDS), JSON), st.sampled_from([UPGRADE_CHECK, ADDON_DIFF, IMDS_PROBE]))
+def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) -> None:
+    found = of(DOCUMENT | more | {"kind": kind}, kind=kind)
+    assert isinstance(found, Answered)
+
+
+@given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))
+def test_whatever_a_process_says_is_an_outcome(status: int, printed: bytes, complaint: str) -> None:
+    found = outcome(status, printed, complaint, UPGRADE_CHECK)
+    assert isinstance(found, Unanswered) and found.reason and found.exit_code in (2, 3, 4, 70)

@@ -1,0 +1,181 @@
+"""A fleet in every format: as it was read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Outcome
+from kubectl_eksdoc.core.plan.fleet.plan import WORST_FIRST, summed
+from kubectl_eksdoc.core.plan.fleet.standing import Standing
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.fleet import FORMATS, FleetView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import unsafe
+from tests.core.plan.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("Fleet")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+ARN = "arn:aws:eks:ap-northeast-2:111122223333:cluster/checkout-production"
+
+
+def answered(*findings: Any, **more: Any) -> Answered:
+    """With a document that says what its facts say."""
+    found = an_answer(*findings, **more)
+    told = [
+        {
+            "code": each.code,
+            "title": each.title,
+            "severity": each.severity.value,
+            "status": each.status.value,
+            "subject": {"kind": "Nodegroup", "name": "blue"},
+            "message": each.message,
+            "evidence": [],
+            "remedy": [],
+        }
+        for each in found.findings
+    ]
+    document = {"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "metadata": {}, "findings": told}
+    return replace(found, document=document)
+
+
+UNSURE = a_finding("insight-error", Severity.MEDIUM, Status.UNKNOWN, missing="eks:ListInsights")
+OUTCOMES: dict[str, Outcome] = {
+    "prod-us": answered(
+        a_finding("kubelet-skew", Severity.CRITICAL, gate="before-nodes", title="Kubelets are too old"),
+        a_finding(title="Nodes of Amazon Linux 2"),
+        UNSURE,
+        uid="u1",
+    ),
+    ARN: answered(a_finding(title="Nodes of Amazon Linux 2"), UNSURE, a_finding("x", Severity.LOW), uid="u2"),
+    "staging": answered(UNSURE, uid="u3"),
+    "sandbox": answered(uid="u3"),
+    "gone": refused(3, "cannot reach https://gone:443: Connection refused"),
+    "closed": refused(4, "AWS does not accept the credentials (ExpiredToken)"),
+}
+
+
+def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> FleetView:
+    plan = summed((a_member(name), outcome) for name, outcome in (outcomes or OUTCOMES).items())
+    return FleetView(plan, command, {"fleet": "prod-*", "target": "1.34"}, "0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look"),
+    [
+        ("table-120.txt", "table", Look(120)),
+        ("table-80.txt", "table", Look(80)),
+        ("table-ascii.txt", "table", Look(100, ascii=True)),
+        ("table-colour.txt", "table", Look(120, colour=True)),
+        ("wide.txt", "wide", Look(120)),
+        ("fleet.json", "json", Look(120)),
+        ("markdown.md", "markdown", Look(120)),
+    ],
+)
+def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
+    text = FORMATS.render(view(), output, look)
+    path = GOLDEN / file
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def document(of: FleetView) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FORMATS.render(of, "json", Look()))
+    return found
+
+
+def test_it_is_as_its_schema_says() -> None:
+    JUDGE.validate(document(view()))
+    JUDGE.validate(document(view({"a": refused(2)})))
+    assert yaml.safe_load(FORMATS.render(view(), "yaml", Look())) == document(view())
+
+
+def test_its_words_are_those_of_the_tool() -> None:
+    assert SCHEMA["$defs"]["standing"]["enum"] == [each.value for each in Standing]
+    assert sorted(SCHEMA["properties"]["exitCode"]["enum"]) == sorted(WORST_FIRST)
+    assert SCHEMA["$defs"]["finding"]["properties"]["severity"]["enum"] == [each.value for each in Severity]
+    assert list(SCHEMA["$defs"]["member"]["properties"]["fail"]["anyOf"][0]["properties"]) == [
+        each.value for each in Severity
+    ]
+
+
+def test_a_finding_says_whose_it_is() -> None:
+    found = document(view())
+    assert [(each["member"], each["code"]) for each in found["findings"] if each["code"] == "ami-al2"] == [
+        ("prod-us", "ami-al2"),
+        (ARN, "ami-al2"),
+    ]
+    of_members = [each for member in found["members"] if member["result"] for each in member["result"]["findings"]]
+    assert [{**each, "member": ""} for each in found["findings"]] == [{**each, "member": ""} for each in of_members]
+
+
+def test_every_format_has_the_same_rows() -> None:
+    names = [member["name"] for member in document(view())["members"]]
+    wide, markdown = (FORMATS.render(view(), output, Look()) for output in ("wide", "markdown"))
+    markdown = markdown.replace("checkout-production", ARN)
+    for text in (wide, markdown):
+        places = [text.index(name) for name in names]
+        assert places == sorted(places), "the worst first"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    lines = FORMATS.render(view(), "table", Look(width)).splitlines()
+    assert [line for line in lines if len(line) > width] == []
+
+
+def test_every_cluster_has_its_row_however_many_there_are() -> None:
+    many: dict[str, Outcome] = {f"c{number:03}": answered(a_finding()) for number in range(120)}
+    text = FORMATS.render(view(many), "table", Look())
+    assert [name for name in many if f" {name} " not in text] == []
+
+
+def test_what_only_one_command_has_is_a_column() -> None:
+    figures = (Figure("CUT OFF", "3 of 9"), Figure("BROKEN", "2"))
+    text = FORMATS.render(view({"a": an_answer(figures=figures), "b": refused()}), "table", Look(200))
+    assert "CUT OFF  BROKEN" in text and "3 of 9" in text
+
+
+def test_the_severest_counts_and_nothing_is_in_the_way_of_a_clean_one() -> None:
+    found = {each["name"]: each for each in document(view())["members"]}
+    assert found["prod-us"]["first"] == "Nodegroup blue: kubelet-skew is so"
+    assert (found["sandbox"]["first"], found["sandbox"]["standing"]) == (None, "clean")
+    assert (found["gone"]["reason"], found["gone"]["exitCode"]) == (
+        "cannot reach https://gone:443: Connection refused",
+        3,
+    )
+    assert found["prod-us"]["observedAt"] == SEEN
+    assert document(view())["exitCode"] == 3
+
+
+def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
+    found = replace(answered(exit_code=1), verdict="dns: 1 possible cause.")
+    assert document(view({"a": found}))["members"][0]["first"] == "dns: 1 possible cause."
+
+
+def test_other_formats_are_refused() -> None:
+    with pytest.raises(UsageError, match="a fleet has no output format 'html'"):
+        FORMATS.check("html")
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_nothing_steers_a_terminal(name: str, reason: str) -> None:
+    plan = summed([(Member(name), refused(3, reason or "x")), (Member(f"{name}b", "c"), answered(a_finding()))])
+    made = FleetView(plan, "check", {"fleet": name})
+    for output in ("table", "wide", "json", "yaml", "markdown"):
+        text = FORMATS.render(made, output, Look())
+        assert not any(unsafe(char) for char in text if char != "\n")
