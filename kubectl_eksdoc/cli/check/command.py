@@ -64,6 +64,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     SourceOptions.add_to(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
+    since_options.add_to(parser)
     fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
@@ -110,9 +111,6 @@ def _add_judged(parser: Parser) -> None:
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
     _add_what_does_not_count(group)
-    _add_when_it_hurts(parser)
-    since_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
