@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.run import carry_on
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
@@ -83,6 +84,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
     run_options.add_journal(parser)
+    run_options.add_carry_on(parser)
     drain_options.add_policy(parser, runs=True)
     run_options.add_dry_run(parser)
     parser.set_defaults(leaf=parser, command=run_drain, baseline=None)
@@ -90,12 +92,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""."""
+    """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""; `carried`: the
+    id of a run that is begun, or gone on with where it is there, "" for a new one."""
 
     wanted: NewRun
     given: confirming.Given
     dry: str
     saved: Baseline | None = None
+    carried: str = ""
 
     @property
     def options(self) -> GlobalOptions:
@@ -115,6 +119,8 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     FORMATS.check(request.options.output)
     if not request.dry:
         check_writable(around.environ, COMMAND)
+    if request.carried and (answer := carry_on.gone_on_with(wanted, request.carried, around)) is not None:
+        return answer
     read = _planned(request, around)
     if request.saved is not None:
         _check_saved(request.saved, read)
@@ -127,7 +133,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         return Answer("", exit_code(read.plan))
     check_rights(wanted, read, around)
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
-    return _carried_out(wanted, read, around)
+    return _carried_out(wanted, read, request.carried, around)
 
 
 def _request(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> _Request:
@@ -151,7 +157,10 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     dry = run_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
-    return _Request(NewRun(plan, namespace, limits, hooks), given, dry, saved)
+    carried = "" if args.carry_on is None else carry_on.check_id(args.carry_on)
+    if carried and dry:
+        raise UsageError(f"{carry_on.FLAG} goes on with a run, and a dry run does nothing", "Leave one of them out.")
+    return _Request(NewRun(plan, namespace, limits, hooks), given, dry, saved, carried)
 
 
 def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
@@ -236,9 +245,13 @@ def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) ->
     return bool(tried.refused)
 
 
-def _carried_out(wanted: NewRun, read: Read, around: Surroundings) -> Answer:
+def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings) -> Answer:
     from kubectl_eksdoc.cli.run.carrying import Carrying
 
+    if carried:
+        carrying = carry_on.carrying_on(wanted, carried, around)
+        fresh, ended = carried_out(wanted, read, carrying, around)
+        return carry_on.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
     edges = around.edges
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
     carrying = Carrying(COMMAND, around, wanted.plan.options, keeping, wanted.hooks)
