@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.placing import RBAC
 from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
 
-GROUP = "rbac.authorization.k8s.io"
-_API = f"{GROUP}/v1"
+_API = f"{RBAC}/v1"
 _IRSA = "eks.amazonaws.com/role-arn"
 
 
@@ -57,6 +57,6 @@ def _binding(errand: Errand, kind: str) -> Doc:
         "apiVersion": _API,
         "kind": f"{kind}Binding",
         "metadata": errand.metadata(kind == "Role"),
-        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": errand.name},
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": errand.name},
         "subjects": [{"kind": "ServiceAccount", "name": errand.name, "namespace": errand.namespace}],
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.placing import PLACED
 from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
 from kubectl_eksdoc.core.plan.in_cluster.granting import granted
 from kubectl_eksdoc.core.plan.in_cluster.jobs import When, cron_job, job
@@ -15,16 +16,7 @@ from kubectl_eksdoc.core.plan.in_cluster.pods import template
 LARGEST = 1 << 20
 """Bytes that all values of a ConfigMap may have together (MaxSecretSize, pkg/apis/core/validation)."""
 
-KINDS = (
-    "cronjobs.batch",
-    "jobs.batch",
-    "configmaps",
-    "rolebindings.rbac.authorization.k8s.io",
-    "roles.rbac.authorization.k8s.io",
-    "serviceaccounts",
-    "clusterrolebindings.rbac.authorization.k8s.io",
-    "clusterroles.rbac.authorization.k8s.io",
-)
+KINDS = tuple(each.full_name for each in reversed(PLACED))
 """As kubectl names them, in the order in which they are taken away."""
 
 
