@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, saying, unknown_options, values
-from kubectl_eksdoc.cli.check import reading, since_values
+from kubectl_eksdoc.cli.check import inside, reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -38,6 +38,7 @@ Examples:
   %(prog)s --symptom dns --changed-since 2h
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s --demo --target 1.34
+  %(prog)s --in-cluster --schedule "0 6 * * mon-fri" --role-arn arn:aws:iam::111122223333:role/eksdoc
 """
 
 _EXIT_CODES = """\
@@ -106,6 +107,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
     )
     _add_when_it_hurts(parser)
+    inside.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -158,14 +160,17 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
     request = Request.from_args(args, words)
-    options = request.options
-    FORMATS.check(options.output)
+    options, wanted = request.options, inside.from_args(args, request)
+    if wanted is None:
+        FORMATS.check(options.output)
     gate = Gate(request.gate) if request.gate else None
     symptom = Symptom(request.symptom) if request.symptom else None
     only = codes_of(symptom) if symptom is not None else request.only
     checks = chosen(only, gate)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
+    if wanted is not None:
+        return inside.inside(request, wanted, checks, around)
     try:
         world = reading.opened(request, around, checks)
         if request.refresh:
