@@ -21,6 +21,7 @@ from kubectl_eksdoc.cli.in_cluster.options import Inside
 from kubectl_eksdoc.cli.rights import checks as check_rights
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.run_notes import is_namespace
 from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.errors import UsageError
@@ -165,9 +166,17 @@ def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
     )
 
 
-def _manifests(
-    wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[dict[str, object]], reached: Sequence[str]
-) -> Manifests:
+_SECRETS = (
+    "It may read Secrets, for releases of Helm are in them: without that rule of its ClusterRole they are unknown, and "
+    "all else is as before."
+)
+
+
+def _reads_secrets(docs: Sequence[Doc]) -> bool:
+    return any("secrets" in rule.get("resources", ()) for doc in docs for rule in doc.get("rules", ()))
+
+
+def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str]) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
     from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
 
@@ -178,6 +187,7 @@ def _manifests(
         f"kubectl eksdoc {__version__}: a CronJob looks whether {who.cluster} may be upgraded, at "
         f"{wanted.when.schedule!r} ({zone}). A Job of it fails where something stands against it (exit code 1).",
         f"What it asks AWS needs {role}, with: {', '.join(actions)}",
+        *((_SECRETS,) if _reads_secrets(docs) else ()),
         "",
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")

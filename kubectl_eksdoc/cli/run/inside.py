@@ -158,6 +158,7 @@ def _manifests(
         f"Its pod keeps away from all {len(away.hosts)} targets{f' and from {groups}' if groups else ''}. If it is "
         "killed, another pod goes on with the same run.",
         "It does nothing (exit code 7) if the cluster is not as in its plan any more.",
+        "Create it with --apply, or by: kubectl create -f FILE",
         "",
     )
     steps = (

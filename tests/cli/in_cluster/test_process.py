@@ -53,7 +53,8 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     seen = cluster.api.now(Evictions)
     with serving(cluster.api) as outside, serving_tls(cluster.api, tmp_path / "account") as inside:
         ann = machine(outside, tmp_path / "ann")
-        ran = ann.run("drain", "run", "--nodegroup", "blue", "--in-cluster", "-o", "json")
+        words = ("--in-cluster", "--apply", "--yes", "--expect-nodes", "1", "-o", "json")
+        ran = ann.run("drain", "run", "--nodegroup", "blue", *words)
         assert ran.code == 0, ran.err
         docs = json.loads(ran.out)["items"]
         cluster.grant(docs)
