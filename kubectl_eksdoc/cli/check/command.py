@@ -106,9 +106,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
     )
+    _add_more(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_more(parser: Parser) -> None:
     _add_when_it_hurts(parser)
     inside.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _add_when_it_hurts(parser: Parser) -> None:

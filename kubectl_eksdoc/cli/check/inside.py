@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.plan.check.checking import Check
     from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
     from kubectl_eksdoc.core.plan.in_cluster.jobs import When
-    from kubectl_eksdoc.render.in_cluster import Manifests
+    from kubectl_eksdoc.render.in_cluster import Manifests, Step
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
 OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
@@ -142,6 +142,8 @@ def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
     from kubectl_eksdoc.render.drain.invocation import option_words
 
     given, files = dict(request.given), {}
+    if request.only:
+        given["only"] = ",".join(request.only)
     if request.suppressions:
         text = text_of(request.suppressions).encode()
         if len(text) > LARGEST:
@@ -172,6 +174,16 @@ _SECRETS = (
 )
 
 
+def _identity(who: Identity, errand: Errand) -> Step:
+    """Without a role nothing can be asked, and every Job ends with exit code 4."""
+    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.render.in_cluster import Step
+
+    where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
+    words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
+    return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
+
+
 def _reads_secrets(docs: Sequence[Doc]) -> bool:
     return any("secrets" in rule.get("resources", ()) for doc in docs for rule in doc.get("rules", ()))
 
@@ -192,6 +204,7 @@ def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (
+        *((_identity(who, errand),) if not errand.role else ()),
         Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
         Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
         Step("read the latest log:", logs(errand, reached)),

@@ -84,6 +84,10 @@ def test_what_was_asked_of_it_is_asked_there(ann: Machine, tmp_path: Path) -> No
     )
     (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
     assert b64decode(text) == accepted.read_bytes()
+    two = shown(ann, "--only", "kubelet-skew,kube-proxy-skew", "--accept-unknown", "kubelet-skew")
+    (container,) = two[-1]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    words = " ".join(container["args"])
+    assert words.startswith("check --only kubelet-skew,kube-proxy-skew --accept-unknown kubelet-skew --cluster-name")
     accepted.write_text("- {code: no-such-code}\n", encoding="utf-8")
     assert ann.run(*DAILY, "--suppressions", str(accepted)).code == 2
 
@@ -92,6 +96,8 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     ran = ann.run(*DAILY)
     head = "\n".join(line for line in ran.out.splitlines() if line.startswith("#"))
     assert "a CronJob looks whether lab may be upgraded, at '0 6 * * mon-fri' (UTC)" in head
+    assert "aws eks create-pod-identity-association --cluster-name lab" in head
+    assert "create-pod-identity" not in ann.run(*DAILY, "--role-arn", "arn:aws:iam::111122223333:role/x").out
     assert "eks:DescribeCluster" in head and "It may read Secrets" in head
     assert "kubectl create job -n kube-system eksdoc-check-now --from cronjob/eksdoc-check" in head
     assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
