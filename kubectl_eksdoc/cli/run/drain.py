@@ -242,11 +242,10 @@ def _view(request: _Request, read: Read) -> DrainView:
 def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:
     """As ``-o json`` prints the plan, so it goes along."""
     from kubectl_eksdoc.cli.run.inside import inside
-    from kubectl_eksdoc.render.drain import render
-    from kubectl_eksdoc.render.look import Look
+    from kubectl_eksdoc.render.drain.document import document
 
     _show(request, read, around)
-    plan = render(_view(request, read), "json", Look())
+    plan = document(_view(request, read))
     return inside(request.wanted, read, plan, request.given, how, request.dry, around)
 
 

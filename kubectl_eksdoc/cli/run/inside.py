@@ -21,6 +21,7 @@ from kubectl_eksdoc.cli.run import carry_on
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -55,7 +56,7 @@ def check(wanted: NewRun) -> None:
 
 
 def inside(
-    wanted: NewRun, read: Read, plan: str, given: confirming.Given, how: Inside, dry: str, around: Surroundings
+    wanted: NewRun, read: Read, plan: Doc, given: confirming.Given, how: Inside, dry: str, around: Surroundings
 ) -> Answer:
     """`plan`: its document, as ``drain plan -o json`` prints it.
 
@@ -93,14 +94,20 @@ def inside(
     return shown_or_created(ready, wanted.plan.options, around)
 
 
-def _packed(plan: str, around: Surroundings) -> bytes:
-    """
+def _packed(plan: Doc, around: Surroundings) -> bytes:
+    """Whole, if a ConfigMap can hold it, else what the run is held against.
+
     Raises:
-        UsageError: no ConfigMap can hold it.
+        UsageError: no ConfigMap can hold even that.
     """
     from kubectl_eksdoc.core.plan.in_cluster.objects import LARGEST
+    from kubectl_eksdoc.core.plan.in_cluster.plan_file import needed
+    from kubectl_eksdoc.render.encode import to_json
 
-    found = around.edges.packed(plan)
+    found = around.edges.packed(to_json(plan))
+    if len(found) > LARGEST:
+        found = around.edges.packed(to_json(needed(plan)))
+        around.note("the plan goes along without what only people read: the whole of it is too large for a ConfigMap")
     if len(found) > LARGEST:
         raise UsageError(
             f"the plan is too large for a ConfigMap: packed it has {len(found):,} bytes, and {LARGEST:,} are allowed",
@@ -138,7 +145,7 @@ def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> E
 
 
 def _manifests(
-    wanted: NewRun, read: Read, errand: Errand, docs: Sequence[dict[str, object]], away: Avoided, reached: Sequence[str]
+    wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
 ) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
     from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away

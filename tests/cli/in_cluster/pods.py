@@ -114,7 +114,7 @@ class Container:
     def until(self, holds: Callable[[], bool]) -> None:
         ends_s = time.monotonic() + LONGEST_S
         while not holds():
-            assert self.process.poll() is None and time.monotonic() < ends_s, self.out + self.err
+            assert time.monotonic() < ends_s and (self.process.poll() is None or holds()), self.out + self.err
             time.sleep(0.05)
 
     def ended(self) -> int:
