@@ -6,6 +6,7 @@ What files of this machine say goes with it (``--suppressions``); its answer is 
 from __future__ import annotations
 
 import argparse
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
+    from kubectl_eksdoc.core.plan.in_cluster.errand import Errand, Fleet
     from kubectl_eksdoc.core.plan.in_cluster.jobs import When
     from kubectl_eksdoc.render.in_cluster import Manifests, Step
 
@@ -42,18 +43,21 @@ SUPPRESSIONS = "suppressions.yaml"
 FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.BUG)
 """An answer is none the better for being asked for again. Where the cluster or AWS did not answer, it may be."""
 
-_SCHEDULE, _ZONE, _NAME = "--schedule", "--time-zone", "--job-name"
+_SCHEDULE, _ZONE, _NAME, _SECRET = "--schedule", "--time-zone", "--job-name", "--kubeconfig-secret"
+
+_OF_SECRET = re.compile(r"([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?):([-._a-zA-Z0-9]+(?:,[-._a-zA-Z0-9]+)*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`how`, and `when`; `name` of the objects in `namespace`."""
+    """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs."""
 
     how: Inside
     when: When
     name: str
     namespace: str
     given: Given
+    fleet: Fleet | None = None
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +66,12 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     group.add_argument(_SCHEDULE, default=None, metavar="CRON", help='when, as "0 6 * * mon-fri" or @daily')
     group.add_argument(_ZONE, default=None, metavar="ZONE", help="of the schedule, as Europe/Berlin (default: UTC)")
     group.add_argument(_NAME, default=None, metavar="NAME", help="what the objects are called (default: eksdoc-check)")
+    group.add_argument(
+        _SECRET,
+        default=None,
+        metavar="NAME:KEY,…",
+        help="of other clusters: an Indexed Job, each index with the kubeconfig under one of these keys of the Secret",
+    )
     confirm_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 
@@ -74,8 +84,15 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     from kubectl_eksdoc.core.plan.in_cluster.jobs import LONGEST_CRON_NAME, When
 
     given = confirm_options.given_from(args, OBJECTS)
-    alone = ((_SCHEDULE, args.schedule), (_ZONE, args.time_zone), (_NAME, args.job_name), ("--yes", given.yes))
-    how = in_cluster.from_args(args, *alone, (OBJECTS.flag, given.expect is not None))
+    how = in_cluster.from_args(
+        args,
+        (_SCHEDULE, args.schedule),
+        (_ZONE, args.time_zone),
+        (_NAME, args.job_name),
+        (_SECRET, args.kubeconfig_secret),
+        ("--yes", given.yes),
+        (OBJECTS.flag, given.expect is not None),
+    )
     if how is None:
         return None
     in_cluster.check_output(request.options.output)
@@ -95,7 +112,20 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     if len(name) > LONGEST_CRON_NAME or not is_namespace(name):
         most = f"Letters a-z, digits and hyphens, at most {LONGEST_CRON_NAME}."
         raise UsageError(f"{name!r} is no name for a CronJob", most)
-    return Wanted(how, When(args.schedule, args.time_zone or ""), name, request.options.namespace or NAMESPACE, given)
+    when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
+    return Wanted(how, when, name, namespace, given, _fleet(args.kubeconfig_secret))
+
+
+def _fleet(text: str | None) -> Fleet | None:
+    from kubectl_eksdoc.core.plan.in_cluster.errand import Fleet
+
+    if text is None:
+        return None
+    match = _OF_SECRET.match(text)
+    keys = match[2].split(",") if match else []
+    if match is None or len(set(keys)) < len(keys):
+        raise UsageError(f"{_SECRET} {text!r} names no keys of a Secret, or one twice", "Write NAME:KEY,KEY.")
+    return Fleet(match[1], tuple(keys))
 
 
 def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Surroundings) -> Answer:
@@ -110,14 +140,15 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     if wanted.how.apply:
         check_writable(around.environ, COMMAND, "check reads only")
     who = around.edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
-    if not who.cluster or not who.region:
+    if wanted.fleet is None and not (who.cluster and who.region):
         raise UsageError(
             "nothing says which EKS cluster this is, and a pod cannot tell either", "Give --cluster-name and --region."
         )
     if options.profile:
         around.note("--profile is of this machine: in the cluster it is the role of --role-arn, or a Pod Identity")
     errand = _errand(request, wanted, who)
-    docs = objects(errand, _granted(request, checks), when=wanted.when)
+    held = () if wanted.fleet is not None else _granted(request, checks)
+    docs = objects(errand, held, when=wanted.when)
     reached = reaching.words(request.source, options, who.context)
 
     def confirm() -> None:
@@ -152,7 +183,8 @@ def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
             )
         files[SUPPRESSIONS] = b64encode(text).decode()
         given["suppressions"] = f"{FOLDER}/{SUPPRESSIONS}"
-    args = ("check", *option_words(given), "--cluster-name", who.cluster, "--region", who.region)
+    here = () if wanted.fleet is not None else ("--cluster-name", who.cluster, "--region", who.region)
+    args = ("check", *option_words(given), *here)
     return Errand(
         wanted.name,
         "check",
@@ -163,11 +195,16 @@ def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
         args,
         FINAL,
         wanted.how.role,
-        who.region,
+        "" if wanted.fleet is not None else who.region,
         files,
+        wanted.fleet,
     )
 
 
+_OTHERS = (
+    "The kubeconfigs are in Secret {}, which you make: what they run for a token, as aws, must be in the image, and "
+    "their clusters grant what check reads."
+)
 _SECRETS = (
     "It may read Secrets, for releases of Helm are in them: without that rule of its ClusterRole they are unknown, and "
     "all else is as before."
@@ -195,16 +232,18 @@ def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc
     zone = wanted.when.zone or "UTC"
     actions = sorted({action for question in rights.ASKED_OF_AWS["check"] for action in question.actions})
     role = f"role {errand.role}" if errand.role else "a role by EKS Pod Identity, or --role-arn"
+    what = who.cluster if wanted.fleet is None else f"each of {', '.join(wanted.fleet.keys)}"
     about = (
-        f"kubectl eksdoc {__version__}: a CronJob looks whether {who.cluster} may be upgraded, at "
-        f"{wanted.when.schedule!r} ({zone}). A Job of it fails where something stands against it (exit code 1).",
+        f"kubectl eksdoc {__version__}: a CronJob looks whether {what} may be upgraded, at {wanted.when.schedule!r} "
+        f"({zone}). A Job of it fails where something stands against it (exit code 1).",
+        *((_OTHERS.format(wanted.fleet.secret),) if wanted.fleet is not None else ()),
         f"What it asks AWS needs {role}, with: {', '.join(actions)}",
         *((_SECRETS,) if _reads_secrets(docs) else ()),
         "",
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (
-        *((_identity(who, errand),) if not errand.role else ()),
+        *((_identity(who, errand),) if not errand.role and who.cluster and who.region else ()),
         Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
         Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
         Step("read the latest log:", logs(errand, reached)),

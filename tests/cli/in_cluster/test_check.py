@@ -104,6 +104,21 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert [doc["kind"] for doc in yaml.safe_load_all(ran.out)][-1] == "CronJob"
 
 
+def test_of_a_fleet_each_cluster_has_an_index_and_nothing_is_granted_here(api: Api, ann: Machine) -> None:
+    words = ("check", "--in-cluster", "--schedule", "@daily", "--kubeconfig-secret", "clusters:prod-eu,prod-us")
+    ran = ann.run(*words, "-o", "json", "--role-arn", "arn:aws:iam::111122223333:role/x")
+    assert ran.code == 0, ran.err
+    docs = json.loads(ran.out)["items"]
+    assert [each for doc in docs for each in problems(doc)] == []
+    assert [doc["kind"] for doc in docs] == ["ServiceAccount", "CronJob"]
+    spec = docs[-1]["spec"]["jobTemplate"]["spec"]
+    assert spec["completions"] == 2 and spec["template"]["spec"]["containers"][0]["args"] == ["check"]
+    head = ann.run(*words).out
+    assert "looks whether each of prod-eu, prod-us may be upgraded" in head and "in Secret clusters" in head
+    assert ann.run(*words, "--apply", "--yes", "--expect-changes", "2").code == 0
+    assert {"cronjobs.batch/eksdoc-check", "serviceaccounts/eksdoc-check"} == ours(api)
+
+
 def test_it_is_created_once_and_never_written_over(api: Api, ann: Machine) -> None:
     ann.types = "lab 4\n"
     ran = ann.run(*DAILY, "--apply")
@@ -133,6 +148,8 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
         (("--schedule", "@daily", "--time-zone", "Local"), "is no time zone"),
         (("--schedule", "@daily", "--job-name", "A"), "is no name for a CronJob"),
         (("--schedule", "@daily", "--job-name", "a" * 53), "is no name for a CronJob"),
+        (("--schedule", "@daily", "--kubeconfig-secret", "clusters"), "names no keys of a Secret"),
+        (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,a"), "or one twice"),
         (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),
         (("--schedule", "@daily", "-o", "junit"), "have no output format"),
         (("--schedule", "@daily", "--demo"), "is of the live cluster"),

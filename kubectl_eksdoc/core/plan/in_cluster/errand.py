@@ -17,9 +17,18 @@ FOLDER = "/etc/eksdoc"
 
 
 @dataclass(frozen=True, slots=True)
+class Fleet:
+    """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the errand's namespace."""
+
+    secret: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Errand:
     """`args`: of the command line, without the program. `files`: contents in base64 by their names. `final`: exit codes
-    after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none."""
+    after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none. `fleet`: None where it is
+    about the cluster in which it runs."""
 
     name: str
     component: str
@@ -32,6 +41,7 @@ class Errand:
     role: str = ""
     region: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    fleet: Fleet | None = None
 
     @property
     def labels(self) -> Doc:

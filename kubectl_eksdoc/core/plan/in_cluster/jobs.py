@@ -17,6 +17,9 @@ AGAIN = 12
 the pauses between, which grow to six minutes."""
 
 AGAIN_LOOKING = 2
+AT_ONCE = 8
+"""So many clusters of a fleet are looked at at a time."""
+
 KEPT_S = 7 * 86400
 """So long an ended Job and its log are there to be read."""
 
@@ -58,11 +61,19 @@ def cron_job(errand: Errand, pod: Doc, when: When) -> Doc:
 def _spec(errand: Errand, pod: Doc, again: int) -> Doc:
     disturbed = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
     codes = {"containerName": CONTAINER, "operator": "In", "values": sorted(errand.final)}
+    ends = {"action": "FailJob" if errand.fleet is None else "FailIndex", "onExitCodes": codes}
     return {
-        "parallelism": 1,
-        "completions": 1,
-        "backoffLimit": again,
-        "podFailurePolicy": {"rules": [disturbed, {"action": "FailJob", "onExitCodes": codes}]},
+        **_completions(errand, again),
+        "podFailurePolicy": {"rules": [disturbed, ends]},
         "ttlSecondsAfterFinished": KEPT_S,
         "template": pod,
     }
+
+
+def _completions(errand: Errand, again: int) -> Doc:
+    """Of a fleet one index for each cluster, and none ends another one's (backoffLimitPerIndex, stable since 1.33)."""
+    if errand.fleet is None:
+        return {"parallelism": 1, "completions": 1, "backoffLimit": again}
+    count = len(errand.fleet.keys)
+    indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": again}
+    return {"parallelism": min(count, AT_ONCE), "completions": count, **indexed}

@@ -21,6 +21,9 @@ _REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 _LIMITS = {"cpu": "1", "memory": "1Gi"}
 _WRITABLE = (("tmp", "/tmp", "256Mi"), ("home", HOME, "512Mi"))
 _FILES = "files"
+_CONFIG, _CONFIG_PATH = "kubeconfig", "/etc/eksdoc-kubeconfig"
+_INDEX = "$(JOB_COMPLETION_INDEX)"
+"""The Job controller sets it in each container of an Indexed Job (pkg/controller/job/indexed_job_utils.go)."""
 
 
 def template(errand: Errand, avoid: Avoided = Avoided()) -> Doc:
@@ -29,7 +32,7 @@ def template(errand: Errand, avoid: Avoided = Avoided()) -> Doc:
         "metadata": {"labels": errand.labels, "annotations": dict(_ALONE)},
         "spec": {
             "serviceAccountName": errand.name,
-            "automountServiceAccountToken": True,
+            "automountServiceAccountToken": errand.fleet is None,
             "enableServiceLinks": False,
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": SETTLES_S,
@@ -50,9 +53,13 @@ def template(errand: Errand, avoid: Avoided = Avoided()) -> Doc:
 def _container(errand: Errand) -> Doc:
     region = {"AWS_REGION": errand.region} if errand.region else {}
     environ = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "eksdoc", "PYTHONDONTWRITEBYTECODE": "1", **region}
+    if errand.fleet is not None:
+        environ["KUBECONFIG"] = _CONFIG_PATH
     mounts: list[Doc] = [{"name": name, "mountPath": path} for name, path, _ in _WRITABLE]
     if errand.files:
         mounts.append({"name": _FILES, "mountPath": FOLDER, "readOnly": True})
+    if errand.fleet is not None:
+        mounts.append({"name": _CONFIG, "mountPath": _CONFIG_PATH, "subPathExpr": _INDEX, "readOnly": True})
     return {
         "name": CONTAINER,
         "image": errand.image,
@@ -73,4 +80,9 @@ def _container(errand: Errand) -> Doc:
 
 def _volumes(errand: Errand) -> list[Doc]:
     found: list[Doc] = [{"name": name, "emptyDir": {"sizeLimit": most}} for name, _, most in _WRITABLE]
-    return [*found, {"name": _FILES, "configMap": {"name": errand.name}}] if errand.files else found
+    found += [{"name": _FILES, "configMap": {"name": errand.name}}] if errand.files else []
+    if errand.fleet is not None:
+        items = [{"key": key, "path": str(index)} for index, key in enumerate(errand.fleet.keys)]
+        secret = {"secretName": errand.fleet.secret, "items": items, "defaultMode": 0o440}
+        found.append({"name": _CONFIG, "secret": secret})
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.in_cluster.errand import Errand, is_ours
+from kubectl_eksdoc.core.plan.in_cluster.errand import Errand, Fleet, is_ours
 from kubectl_eksdoc.core.plan.in_cluster.jobs import When
 from kubectl_eksdoc.core.plan.in_cluster.objects import KINDS, objects
 from kubectl_eksdoc.core.plan.in_cluster.places import Avoided
@@ -91,6 +91,23 @@ def test_what_has_no_files_has_no_config_map() -> None:
     docs = made(an_errand())
     assert "ConfigMap" not in {doc["kind"] for doc in docs}
     assert [each["name"] for each in docs[-1]["spec"]["template"]["spec"]["volumes"]] == ["tmp", "home"]
+
+
+def test_a_fleet_is_an_indexed_job_with_one_kubeconfig_each() -> None:
+    errand = an_errand(fleet=Fleet("clusters", ("prod-eu", "prod-us")))
+    spec = made(errand)[-1]["spec"]
+    assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)
+    assert "backoffLimit" not in spec and spec["backoffLimitPerIndex"] > 0
+    assert [rule["action"] for rule in spec["podFailurePolicy"]["rules"]] == ["Ignore", "FailIndex"]
+    inside = spec["template"]["spec"]
+    assert inside["automountServiceAccountToken"] is False, "it has nothing to say to the cluster that it runs in"
+    (container,) = inside["containers"]
+    (mount,) = (each for each in container["volumeMounts"] if each["name"] == "kubeconfig")
+    assert mount["subPathExpr"] == "$(JOB_COMPLETION_INDEX)" and mount["readOnly"] is True
+    assert {"name": "KUBECONFIG", "value": mount["mountPath"]} in container["env"]
+    (secret,) = (each["secret"] for each in inside["volumes"] if each["name"] == "kubeconfig")
+    assert secret["secretName"] == "clusters"
+    assert secret["items"] == [{"key": "prod-eu", "path": "0"}, {"key": "prod-us", "path": "1"}]
 
 
 def test_a_schedule_makes_a_cron_job_with_the_same_pod() -> None:
