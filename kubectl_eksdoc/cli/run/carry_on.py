@@ -6,6 +6,8 @@ whenever its process has gone. Who told the process to end did not decide that t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +18,15 @@ from kubectl_eksdoc.cli.run.new_run import COMMAND, NewRun, check_others
 from kubectl_eksdoc.cli.run.rest import asked_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import TOLD_TO_END, is_run_id
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import (
+    Forbidden,
+    JournalError,
+    JournalGone,
+    LocalJournalError,
+    LockLost,
+    Unreachable,
+    UsageError,
+)
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -45,34 +55,58 @@ def gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | Non
     """What came of the rest of it; None: there is no such run, so it is to be begun.
 
     Raises:
-        as `drain resume`, but for what is typed.
+        as `drain resume`, but for what is typed, and as `started_again`.
     """
+    try:
+        with started_again():
+            return _gone_on_with(wanted, run, around)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | None:
     from kubectl_eksdoc.core.run.again import Over
     from kubectl_eksdoc.flows.run.running import Meant, go_on
 
-    keeping = around.edges.keeping(run, wanted.namespace, around.environ)
     carrying = carrying_on(wanted, run, around)
-    try:
-        runs = around.edges.open_runs(wanted.plan.options.connection, keeping)
-        found = _found(runs, run)
-        if found is None:
-            return None
-        ahead, stands = found
+    runs = around.edges.open_runs(wanted.plan.options.connection, carrying.keeping)
+    found = _found(runs, run)
+    if found is None:
+        return None
+    ahead, stands = found
+    if isinstance(ahead, Over):
+        return _over(run, ahead, around)
+    around.note(f"run {run} is there already: it goes on")
+    asked = asked_of(run, stands)
+    with carrying.open(TAKES_S) as world:
+        ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
         if isinstance(ahead, Over):
             return _over(run, ahead, around)
-        around.note(f"run {run} is there already: it goes on")
-        asked = asked_of(run, stands)
-        with carrying.open(TAKES_S) as world:
-            ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
-            if isinstance(ahead, Over):
-                return _over(run, ahead, around)
-            carrying.asked_before = (ahead.wanted, ahead.who)
-            reader = around.open_reader(SourceChoice(), wanted.plan.options.connection, None)
-            running = carrying.running(world, wanted.limits, check_others(wanted, around, run))
-            cluster, ended = go_on(run, reader, Meant(asked.policy), running)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
+        carrying.asked_before = (ahead.wanted, ahead.who)
+        reader = around.open_reader(SourceChoice(), wanted.plan.options.connection, None)
+        running = carrying.running(world, wanted.limits, check_others(wanted, around, run))
+        cluster, ended = go_on(run, reader, Meant(asked.policy), running)
     return by_itself(carrying.answer(cluster, ended, {"run": run}, wanted.limits, resumed=True), ended)
+
+
+@contextmanager
+def started_again() -> Iterator[None]:
+    """What nobody decided about the run does not end it: whoever started the process is to start it again.
+
+    Raises:
+        Unreachable: the journal could not be read or written just now.
+        KeyboardInterrupt: told to end while nobody knew whose the lock was.
+    """
+    try:
+        yield
+    except (JournalGone, LocalJournalError):
+        raise
+    except JournalError as error:
+        raise Unreachable(error.message, error.hint) from error
+    except LockLost as error:
+        if error.message.startswith(TOLD_TO_END):
+            raise KeyboardInterrupt from error
+        raise
 
 
 def carrying_on(wanted: NewRun, run: str, around: Surroundings) -> Carrying:

@@ -281,7 +281,8 @@ def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings)
 
     if carried:
         carrying = carry_on.carrying_on(wanted, carried, around)
-        fresh, ended = carried_out(wanted, read, carrying, around)
+        with carry_on.started_again():
+            fresh, ended = carried_out(wanted, read, carrying, around)
         return carry_on.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
     edges = around.edges
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)

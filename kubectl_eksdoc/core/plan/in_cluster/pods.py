@@ -19,6 +19,7 @@ SETTLES_S = 90
 _ALONE = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 _REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 _LIMITS = {"cpu": "1", "memory": "1Gi"}
+"""A plan of 150,000 pods takes less than 400 MiB (bench/results)."""
 _WRITABLE = (("tmp", "/tmp", "256Mi"), ("home", HOME, "512Mi"))
 _FILES = "files"
 _CONFIG, _CONFIG_PATH = "kubeconfig", "/etc/eksdoc-kubeconfig"
