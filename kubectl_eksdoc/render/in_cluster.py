@@ -33,13 +33,21 @@ class Manifests:
     @property
     def head(self) -> tuple[str, ...]:
         """Lines without what a terminal would act on, or what would end a comment."""
+        return (*map(_line, self.about), "", *self.rows)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The steps alone, as such lines."""
         width = max((len(step.text) for step in self.steps), default=0)
-        rows = (f"{step.text.ljust(width)}  {step.command}" for step in self.steps)
-        return tuple(clean(" ".join(line.splitlines())) for line in (*self.about, *rows))
+        return tuple(_line(f"{step.text.ljust(width)}  {step.command}") for step in self.steps)
+
+
+def _line(text: str) -> str:
+    return clean(" ".join(text.splitlines()))
 
 
 def as_yaml(what: Manifests, ascii_only: bool = False) -> str:
-    head = "".join(f"# {line}\n" for line in what.head)
+    head = "".join(f"# {line}".rstrip() + "\n" for line in what.head)
     texts = (to_yaml(cast(Json, doc), ascii_only) for doc in what.docs)
     return head + "".join(f"---\n{text}" for text in texts)
 

@@ -239,7 +239,6 @@ def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc
         *((_OTHERS.format(wanted.fleet.secret),) if wanted.fleet is not None else ()),
         f"What it asks AWS needs {role}, with: {', '.join(actions)}",
         *((_SECRETS,) if _reads_secrets(docs) else ()),
-        "",
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (

@@ -65,7 +65,7 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
         placed(docs, ground, (lambda line: around.say(f"{line}\n")) if as_lines else around.note, away)
     except Forbidden as error:
         raise rights.explained(error, ready.command) from error
-    for line in ready.manifests.head:
+    for line in ready.manifests.rows:
         around.note(line)
     return _shown(ready, options, around, quiet=as_lines)
 

@@ -166,7 +166,6 @@ def _manifests(
         "killed, another pod goes on with the same run.",
         "It does nothing (exit code 7) if the cluster is not as in its plan any more.",
         "Create it with --apply, or by: kubectl create -f FILE",
-        "",
     )
     steps = (
         Step("see how it stands:", drain("status", "-w")),

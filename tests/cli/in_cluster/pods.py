@@ -34,6 +34,13 @@ class Cluster:
         self._users: dict[str, User] = {worlds.ADMIN_TOKEN: ADMIN}
         self.api = Api(worlds.plane_of(name), Setup(Access(self._users)), Scaled(time.monotonic, speed))
 
+    def rotate(self, folder: Path) -> None:
+        """As a kubelet does it: the pod's token is another one from now on."""
+        rights = self._users.pop((folder / "token").read_text(encoding="utf-8"))
+        fresh = f"{TOKEN}-{time.monotonic_ns()}"
+        self._users[fresh] = rights
+        (folder / "token").write_text(fresh, encoding="utf-8")
+
     def grant(self, docs: Iterable[Doc]) -> None:
         """What the roles among `docs` allow, to the pod."""
         rules = [rule for doc in docs if doc["kind"] in ("Role", "ClusterRole") for rule in _rules(doc)]

@@ -89,8 +89,11 @@ def test_killed_in_the_middle_it_resumes_and_finishes(stage: Stage) -> None:
     check_whole(stage)
 
 
-def test_told_to_end_it_says_so_and_the_next_pod_goes_on(stage: Stage) -> None:
+def test_told_to_end_it_says_so_and_the_next_pod_goes_on_with_another_token(stage: Stage) -> None:
     first = stage.evicting()
+    stage.cluster.rotate(stage.folder / "account")
+    evicted = first.out.count(EVICTED)
+    first.until(lambda: first.out.count(EVICTED) > evicted)
     first.process.send_signal(signal.SIGTERM)
     assert first.ended() == 130, first.out + first.err
     assert "its process was told to end" in first.out
