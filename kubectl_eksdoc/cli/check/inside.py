@@ -112,6 +112,8 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     if len(name) > LONGEST_CRON_NAME or not is_namespace(name):
         most = f"Letters a-z, digits and hyphens, at most {LONGEST_CRON_NAME}."
         raise UsageError(f"{name!r} is no name for a CronJob", most)
+    if request.options.namespace and not is_namespace(request.options.namespace):
+        raise UsageError(f"{request.options.namespace!r} is no name of a namespace", "Give -n one that is there.")
     when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
     return Wanted(how, when, name, namespace, given, _fleet(args.kubeconfig_secret))
 
@@ -137,6 +139,10 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
     options = request.options
+    if schedules.parse(wanted.when.schedule).after(around.now()) is None:
+        raise UsageError(
+            f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."
+        )
     if wanted.how.apply:
         check_writable(around.environ, COMMAND, "check reads only")
     who = around.edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))

@@ -150,6 +150,8 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
         (("--schedule", "@daily", "--job-name", "a" * 53), "is no name for a CronJob"),
         (("--schedule", "@daily", "--kubeconfig-secret", "clusters"), "names no keys of a Secret"),
         (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,a"), "or one twice"),
+        (("--schedule", "0 6 31 2 *"), "is never due"),
+        (("--schedule", "@daily", "-n", "a/b"), "is no name of a namespace"),
         (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),
         (("--schedule", "@daily", "-o", "junit"), "have no output format"),
         (("--schedule", "@daily", "--demo"), "is of the live cluster"),
