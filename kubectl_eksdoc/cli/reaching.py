@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 _SECRET = "token"
@@ -20,7 +20,7 @@ def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[s
     if source.snapshot:
         return ("--snapshot", source.snapshot)
     found = [word for flag in HONOURED for word in _given(flag, options.connection)]
-    named = bool(options.connection.context or options.connection.server or not context)
+    named = options.connection.context or options.connection.server or context in ("", IN_CLUSTER)
     return tuple(found) if named else ("--context", context, *found)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.wiring.core_dns import open_dns, packed_asker
 from kubectl_eksdoc.wiring.metadata_probe import new_probe_id, open_ground
+from kubectl_eksdoc.wiring.placing import identity_of, open_placing, packed
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
     Keeping,
@@ -26,14 +27,17 @@ from kubectl_eksdoc.wiring.runs import (
 )
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.model.probe_pods import Marks
     from kubectl_eksdoc.core.model.run_events import RunEvents
     from kubectl_eksdoc.flows.dns_measure.ports import Dns
+    from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
 class OpenGround(Protocol):
@@ -76,3 +80,6 @@ class Edges:
     open_dns: Callable[[Connection], Dns] = open_dns
     packed_asker: Callable[[], bytes] = packed_asker
     new_probe_id: Callable[[], str] = new_probe_id
+    open_placing: Callable[[Connection], PlacingGround] = open_placing
+    identity_of: Callable[[Connection, AwsWanted], Identity] = identity_of
+    packed: Callable[[str], bytes] = packed

@@ -1,4 +1,5 @@
-"""A file in JSON that another program wrote: read whole and within bounds, or refused in a sentence.
+"""A file in JSON that another program wrote, packed with gzip or not: read whole and within bounds, or refused in a
+sentence.
 
 What is refused is said in the words of whoever asks for the file: each has an error of its own.
 """
@@ -13,6 +14,7 @@ from typing import NoReturn
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archive import standard_input
 from kubectl_eksdoc.host.fields import short
+from kubectl_eksdoc.host.packing import MAGIC, unpacked
 from kubectl_eksdoc.host.plain_yaml import looks_like_yaml, plain_yaml
 
 LARGEST = 256 << 20
@@ -52,6 +54,11 @@ class JsonFile:
         except (OSError, ValueError) as error:  # ValueError: a path that no system takes
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise self.error(f"cannot read {called}: {why}", "Check the path and its permissions.") from error
+        if content.startswith(MAGIC):
+            try:
+                content = unpacked(content, LARGEST)
+            except ValueError as error:
+                raise self.error(f"{called} is not JSON: {error}", self.make) from error
         if len(content) > LARGEST:
             raise self.error(f"{called} has more than {LARGEST >> 20} MiB: that is {self.no}", self.make)
         if not content.strip():

@@ -30,8 +30,13 @@ def read_suppressions(path: str, known: Collection[str]) -> tuple[Suppression, .
     Raises:
         UsageError: it cannot be read, or an entry is not as it must be; the error names it.
     """
-    document = _document(path, read_text(path, FLAG, MOST_BYTES, _WANTED))
+    document = _document(path, text_of(path))
     return tuple(_entry(f"{path}, entry {number}", each, known) for number, each in enumerate(document, 1))
+
+
+def text_of(path: str) -> str:
+    """As it stands in the file. Raises UsageError: it cannot be read."""
+    return read_text(path, FLAG, MOST_BYTES, _WANTED)
 
 
 def _document(path: str, text: str) -> list[object]:

@@ -13,15 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import entries, kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import Entry, Kubeconfig
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import Impersonation, Server, Target, User
-
-IN_CLUSTER = "in-cluster"
-"""What stands for a context in a pod, where there is no kubeconfig."""
 
 
 def choose(connection: Connection, around: Surroundings) -> Target:

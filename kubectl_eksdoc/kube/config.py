@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import credentials, exec_plugin
-from kubectl_eksdoc.kube.choice import IN_CLUSTER, choose
+from kubectl_eksdoc.kube.choice import choose
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools

@@ -13,6 +13,8 @@ from typing import TextIO
 from kubectl_eksdoc.kube.credentials import Sharing
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+ELSEWHERE = "EKSDOC_SERVICE_ACCOUNT"
+"""The environment variable that names another folder than that; like it, it counts only where no kubeconfig is."""
 
 
 def utc_now() -> datetime:
@@ -67,6 +69,7 @@ def of_this_process() -> Surroundings:
         environ=dict(os.environ),
         home=os.path.expanduser("~"),
         interactive=_can_be_asked(sys.stdin),
+        service_account=os.environ.get(ELSEWHERE) or SERVICE_ACCOUNT,
         say=say,
         logins=_LOGINS,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.reaching import reach, words
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 LIVE = SourceChoice()
@@ -17,6 +17,7 @@ def live(connection: Connection, context: str = "prod-eu") -> tuple[str, ...]:
 def test_the_context_that_was_read_is_named() -> None:
     assert live(Connection()) == ("--context", "prod-eu")
     assert live(Connection(), "") == ()
+    assert live(Connection(), IN_CLUSTER) == (), "no flag leads there from anywhere else"
     assert live(Connection(context="other")) == ("--context", "other")
     assert live(Connection(server="https://a:1")) == ("--server", "https://a:1")
 

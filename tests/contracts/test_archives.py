@@ -20,9 +20,11 @@ BUILDER = (70, 1)  # of setuptools, as the test extra asks for
 NOT_OURS = (".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "out", ".*_cache", ".hypothesis")
 TOPS = (".ci", "bench", "docs", "kubectl_eksdoc", "tests", "tools")
 SINGLE = (
+    ".dockerignore",
     ".gitignore",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "Dockerfile",
     "LICENSE",
     "MANIFEST.in",
     "Makefile",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, saying, since_options, unknown_options, values
-from kubectl_eksdoc.cli.check import reading, since_values
+from kubectl_eksdoc.cli.check import inside, reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.fleet import options as fleet_options
 from kubectl_eksdoc.cli.fleet.asking import over_fleet
@@ -42,6 +42,7 @@ Examples:
   %(prog)s --fleet 'prod-*' --target 1.34
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s --demo --target 1.34
+  %(prog)s --in-cluster --schedule "0 6 * * mon-fri" --role-arn arn:aws:iam::111122223333:role/eksdoc
 """
 
 _EXIT_CODES = """\
@@ -66,6 +67,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_when_it_hurts(parser)
     since_options.add_to(parser)
     fleet_options.add_to(parser)
+    inside.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -176,7 +178,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     fleet = fleet_options.fleet_from(args, ("since",))
     request = Request.from_args(args, words, several=fleet is not None)
     options = request.options
-    if fleet is None:
+    wanted = inside.from_args(args, request)
+    if fleet is None and wanted is None:
         FORMATS.check(options.output)
     gate = Gate(request.gate) if request.gate else None
     symptom = Symptom(request.symptom) if request.symptom else None
@@ -187,6 +190,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if fleet is not None:
         passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
+    if wanted is not None:
+        return inside.inside(request, wanted, checks, around)
     earlier = since_options.earlier(request.earlier, documents.UPGRADE_CHECK, NAME, around)
     try:
         world = reading.opened(request, around, checks)

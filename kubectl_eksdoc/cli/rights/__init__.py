@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
 
-__all__ = ["ASKED_OF_AWS", "BY_COMMAND", "DRAIN_PLAN", "MEASURED_WITH", "Right", "explained", "needs"]
+__all__ = ["ASKED_OF_AWS", "BY_COMMAND", "DRAIN_PLAN", "MEASURED_WITH", "Right", "explained", "granted", "needs"]
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     **asked.BY_COMMAND,
@@ -52,7 +52,9 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff --fleet": probes.ADDON_DIFF,
     "imds-probe --fleet": probes.IMDS_PROBE,
     "snapshot": checks.SNAPSHOT,
+    "check --in-cluster": drains.PLACING,
     "drain run": drains.RUN,
+    "drain run --in-cluster": (*DRAIN_PLAN, *drains.PLACING),
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,
     "drain status": drains.STATUS,
@@ -69,6 +71,11 @@ def needs(journal: str) -> Needs:
     for_plan = {need.permission for need in planned}
     run = (_permission(right, journal if right.journal else "") for right in drains.RUN if right.required)
     return Needs(planned, tuple(Need(each, "no run") for each in dict.fromkeys(run) if each not in for_plan))
+
+
+def granted(held: Iterable[Right], journal: str) -> tuple[Permission, ...]:
+    """What RBAC must allow for them; `journal`: as of `needs`."""
+    return tuple(_permission(right, journal if right.journal else "") for right in held)
 
 
 def _permission(right: Right, namespace: str) -> Permission:

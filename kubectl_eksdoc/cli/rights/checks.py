@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kubectl_eksdoc.cli.rights import asked, drains, probes
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
@@ -81,6 +81,14 @@ CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in e
 ASKED: tuple[Question, ...] = tuple(
     dict.fromkeys((*WHOSE, *(question for each in ASKED_OF_NEED.values() for question in each)))
 )
+
+
+def inside(kinds_read: Collection[Resource], needs: Collection[Need]) -> tuple[Right, ...]:
+    """Those that chosen checks need, by the lists that they judge by and by what else."""
+    needed = {str(right) for need in needs for right in OF_NEED.get(need, ())}
+    listed = {str(Right("list", each)) for each in kinds_read}
+    return tuple(each for each in CHECK if each.required or str(each) in needed | listed)
+
 
 _UNSEEN = "what has changed of these since then is unknown"
 CHANGED = tuple(Right("list", each, lost=_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.placing import PLACED
 
 _LOST: Mapping[Resource, str] = {
     kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
@@ -40,10 +41,8 @@ _EVICT = (
 )
 _NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
 _NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
-_CHOSEN = (
-    *(Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED) for verb in ("get", "patch")),
-    Right("delete", kinds.PODS, lost=_NOT_DELETED),
-)
+_RESTARTED = tuple(Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED) for verb in ("get", "patch"))
+_DELETED = (Right("delete", kinds.PODS, lost=_NOT_DELETED),)
 _DETACHED = "a node is done without a look at the volumes of its pods: they may still be attached to it"
 READ_FOR_RUNS = tuple(
     replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
@@ -51,7 +50,16 @@ READ_FOR_RUNS = tuple(
     if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS)
 )
 WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
-RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *READ_FOR_RUNS)
+RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
+
+PLACING = tuple(Right(verb, each, True) for each in PLACED for verb in ("create", "get"))
+"""What ``--in-cluster --apply`` does."""
+
+
+def inside(surges: bool) -> tuple[Right, ...]:
+    """Those of a run that nobody watches over: it deletes no pod past its budget, and restarts what it `surges`."""
+    return tuple(each for each in RUN if each not in _DELETED and (surges or each not in _RESTARTED))
+
 
 ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
 STATUS = (*JOURNAL_READ, Right("list", kinds.NODES, lost="runs whose journal is gone are not found"))

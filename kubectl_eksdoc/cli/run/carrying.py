@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdg
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.face import FaceOf, RunFace
+    from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.limits import Limits
@@ -56,6 +56,8 @@ class Carrying:
         self._began = around.now()
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
+        self.asked_before = ("", "")
+        """What was asked of the run before it was ours, as `RunEdges.wanted`: it holds until something else is."""
 
     @contextmanager
     def open(self, wait_s: float = 0.0) -> Iterator[RunEdges]:
@@ -64,14 +66,12 @@ class Carrying:
         Raises:
             as `wiring.runs.open_run`; an error within says how to go on.
         """
-        from kubectl_eksdoc.cli.run.face import Face
-
         around, keeping, edges = self._around, self.keeping, self._around.edges
         try:
             with (
                 edges.told_to_stop() as told,
                 edges.open_run(self._options.connection, keeping, wait_s, self._hooks) as world,
-                (self._face_of or partial(Face, around, self._options, keeping.run))(told, world.wanted) as self._face,
+                self._face_made(told, self._wanted(world)) as self._face,
             ):
                 self._began, self._world = around.now(), world
                 around.note(f"run {keeping.run}, journal in namespace {keeping.namespace}")
@@ -88,6 +88,19 @@ class Carrying:
             left = "was left in the middle" if self._stands else "was not begun"
             around.note(f"run {keeping.run} {left}. {self._advice(None)}")
             raise
+
+    def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
+        from kubectl_eksdoc.cli.run.face import Face
+
+        make = self._face_of or partial(Face, self._around, self._options, self.keeping.run)
+        return make(told, wanted)
+
+    def _wanted(self, world: RunEdges) -> Callable[[], tuple[str, str]]:
+        def wanted() -> tuple[str, str]:
+            asked = world.wanted()
+            return asked if asked[0] else self.asked_before
+
+        return wanted
 
     def running(
         self,

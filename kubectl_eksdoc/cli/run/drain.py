@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, drain_options, exits
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
+from kubectl_eksdoc.cli.in_cluster import options as in_cluster
+from kubectl_eksdoc.cli.in_cluster.options import Inside
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.run import carry_on
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
@@ -48,6 +51,7 @@ Examples:
   %(prog)s --plan read.json                 as saved by: drain plan … -o json > read.json
   %(prog)s --nodegroup blue --dry-run
   %(prog)s --nodegroup blue --yes --expect-nodes 12 -o json
+  %(prog)s --nodegroup blue --in-cluster --apply --image registry.example/kubectl-eksdoc:1
 """
 
 _EXIT_CODES = """\
@@ -83,6 +87,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
     run_options.add_journal(parser)
+    run_options.add_carry_on(parser)
+    in_cluster.add_to(parser.add_argument_group("In the cluster"), "do it by a Job")
     drain_options.add_policy(parser, runs=True)
     run_options.add_dry_run(parser)
     parser.set_defaults(leaf=parser, command=run_drain, baseline=None)
@@ -90,12 +96,15 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""."""
+    """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""; `carried`: the
+    id of a run that is begun, or gone on with where it is there, "" for a new one. `inside`: not from here, but so."""
 
     wanted: NewRun
     given: confirming.Given
     dry: str
     saved: Baseline | None = None
+    carried: str = ""
+    inside: Inside | None = None
 
     @property
     def options(self) -> GlobalOptions:
@@ -112,12 +121,17 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
 
     request = _request(args, words, around)
     wanted = request.wanted
-    FORMATS.check(request.options.output)
-    if not request.dry:
+    if request.inside is None:
+        FORMATS.check(request.options.output)
+    if not request.dry and (request.inside is None or request.inside.apply):
         check_writable(around.environ, COMMAND)
+    if request.carried and (answer := carry_on.gone_on_with(wanted, request.carried, around)) is not None:
+        return answer
     read = _planned(request, around)
     if request.saved is not None:
         _check_saved(request.saved, read)
+    if request.inside is not None:
+        return _inside(request, request.inside, read, around)
     if request.dry:
         return _dry(request, read, around)
     _show(request, read, around)
@@ -127,7 +141,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         return Answer("", exit_code(read.plan))
     check_rights(wanted, read, around)
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
-    return _carried_out(wanted, read, around)
+    return _carried_out(wanted, read, request.carried, around)
 
 
 def _request(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> _Request:
@@ -151,7 +165,23 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     dry = run_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
-    return _Request(NewRun(plan, namespace, limits, hooks), given, dry, saved)
+    carried = "" if args.carry_on is None else carry_on.check_id(args.carry_on)
+    if carried and dry:
+        raise UsageError(f"{carry_on.FLAG} goes on with a run, and a dry run does nothing", "Leave one of them out.")
+    wanted = NewRun(plan, namespace, limits, hooks)
+    return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted))
+
+
+def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
+    from kubectl_eksdoc.cli.run import inside
+
+    how = in_cluster.from_args(args)
+    if how is not None:
+        if args.carry_on is not None:
+            raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {carry_on.FLAG} out.")
+        in_cluster.check_output(wanted.plan.options.output)
+        inside.check(wanted)
+    return how
 
 
 def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
@@ -209,6 +239,16 @@ def _view(request: _Request, read: Read) -> DrainView:
     return DrainView(read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, bake=bake)
 
 
+def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:
+    """As ``-o json`` prints the plan, so it goes along."""
+    from kubectl_eksdoc.cli.run.inside import inside
+    from kubectl_eksdoc.render.drain.document import document
+
+    _show(request, read, around)
+    plan = document(_view(request, read))
+    return inside(request.wanted, read, plan, request.given, how, request.dry, around)
+
+
 def _dry(request: _Request, read: Read, around: Surroundings) -> Answer:
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.drain import render
@@ -236,9 +276,14 @@ def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) ->
     return bool(tried.refused)
 
 
-def _carried_out(wanted: NewRun, read: Read, around: Surroundings) -> Answer:
+def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings) -> Answer:
     from kubectl_eksdoc.cli.run.carrying import Carrying
 
+    if carried:
+        carrying = carry_on.carrying_on(wanted, carried, around)
+        with carry_on.started_again():
+            fresh, ended = carried_out(wanted, read, carrying, around)
+        return carry_on.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
     edges = around.edges
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
     carrying = Carrying(COMMAND, around, wanted.plan.options, keeping, wanted.hooks)

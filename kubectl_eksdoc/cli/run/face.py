@@ -57,8 +57,11 @@ class Face:
         run: str,
         told: Told,
         wanted: Wanted,
+        because: str = "",
     ) -> None:
+        """`because`: why it ends where the process is told to, "" where its user does that."""
         self._around = around
+        self._because = because
         self._output = options.output
         self._run = run
         self._told = told
@@ -106,7 +109,7 @@ class Face:
             self._answered = times
             self._answer(times)
         if times:
-            return Wished(Wish.LEAVE if times > 1 else Wish.STOP, why=self._unread)
+            return Wished(Wish.LEAVE if times > 1 else Wish.STOP, why=self._unread or self._because)
         what, who = self._wanted()
         return Wished(WISHES.get(what, Wish.GO_ON), who)
 

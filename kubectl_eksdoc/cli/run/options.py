@@ -62,6 +62,16 @@ def namespace_from(args: argparse.Namespace) -> str:
     return name
 
 
+def add_carry_on(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument_group("Started by something that starts it again").add_argument(
+        "--carry-on",
+        default=None,
+        metavar="RUN",
+        help="begin the run under this id, or go on with it by itself where its journal is in the cluster, unless "
+        "somebody paused, aborted or stopped it; exit code 130: told to end, start it again",
+    )
+
+
 def add_limits(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Guards")
     usual = Limits()

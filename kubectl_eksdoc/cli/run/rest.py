@@ -49,16 +49,10 @@ class Rest:
         Raises:
             UsageError: nobody can go on with it.
         """
-        from kubectl_eksdoc.cli.run.again import asked_again
         from kubectl_eksdoc.core.model import kinds
         from kubectl_eksdoc.flows.run.resuming import rest_of
 
-        if journaled.rolled_back:
-            raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
-        if journaled.begun is None:
-            hint = "Begin a new run; what this one did to nodes is taken back by: kubectl eksdoc drain rollback " + run
-            raise UsageError(f"the journal of run {run} does not say how it began, so nobody can go on with it", hint)
-        asked = asked_again(journaled.begun.asked, f"run {run}")
+        asked = asked_of(run, journaled)
         cluster = around.open_reader(SourceChoice(), request.options.connection, progress).read(kinds.ALL)
         return Rest(cluster, rest_of(cluster, journaled, asked.policy), asked, journaled.next_number)
 
@@ -107,6 +101,22 @@ class Rest:
         Noted(request.options, request.namespace, around).check(run)(self.cluster, self.plan)
         evicts_in = (each.pod.namespace for each in self.plan.evictions)
         check_allowed(COMMAND, request.options.connection, request.namespace, evicts_in, around)
+
+
+def asked_of(run: str, journaled: Journaled) -> Asked:
+    """What it was begun for.
+
+    Raises:
+        UsageError: nobody can go on with it.
+    """
+    from kubectl_eksdoc.cli.run.again import asked_again
+
+    if journaled.rolled_back:
+        raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
+    if journaled.begun is None:
+        hint = "Begin a new run; what this one did to nodes is taken back by: kubectl eksdoc drain rollback " + run
+        raise UsageError(f"the journal of run {run} does not say how it began, so nobody can go on with it", hint)
+    return asked_again(journaled.begun.asked, f"run {run}")
 
 
 def gone_on(

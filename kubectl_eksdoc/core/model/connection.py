@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+IN_CLUSTER = "in-cluster"
+"""What stands for a context in a pod, where there is no kubeconfig: no flag leads there from anywhere else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:

@@ -61,6 +61,10 @@ DONE, ROLLED_BACK = "done", "rolled back"
 """How a run ended that nobody goes on with: every node is empty, or nodes are as they were before."""
 
 
+TOLD_TO_END = "its process was told to end"
+"""How a run ended of which nobody decided that it ends, as its pod was moved: it is to go on by itself."""
+
+
 UNCORDONED = "somebody uncordoned it"
 """How the reason begins for which such a node was left alone."""
 
@@ -165,7 +169,8 @@ class Phase(str, Enum):
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """A run as it is listed. `begun` and `updated` as its machines wrote them, None where that cannot be read; `phase`
-    a word of `Phase`, or one that a newer tool wrote; `said` by its leader on how far it is."""
+    a word of `Phase`, or one that a newer tool wrote; `said` by its leader on how far it is. `wanted`: what somebody
+    asked its leader for last, a word of `Phase`, and `wanted_by` whom; "" for nothing since it was adopted."""
 
     run: str
     begun: datetime | None
@@ -173,6 +178,8 @@ class RunSummary:
     leader: str
     updated: datetime | None
     said: str = ""
+    wanted: str = ""
+    wanted_by: str = ""
 
     @property
     def unfinished(self) -> bool:

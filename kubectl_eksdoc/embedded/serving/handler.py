@@ -79,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing until the client goes away, or is silent for too long."""
         self.close_connection = True
         with contextlib.suppress(OSError):
-            self.connection.recv(1, socket.MSG_PEEK)
+            _peeked(self.connection)
 
     def _request(self) -> Request:
         """
@@ -163,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         """Whether the client has closed the connection. Nothing else would tell as long as nothing is sent."""
         self.connection.settimeout(0.0)
         try:
-            return not self.connection.recv(1, socket.MSG_PEEK)
+            return not _peeked(self.connection)
         except BlockingIOError:
             return False
         finally:
@@ -217,3 +217,8 @@ def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         query[name] = (*query.get(name, ()), value)
     return unquote(parts.path), query
+
+
+def _peeked(connection: socket.socket) -> bytes:
+    """What has come and was not read yet; of TLS as it came, for what is behind it cannot be looked at."""
+    return socket.socket.recv(connection, 1, socket.MSG_PEEK)

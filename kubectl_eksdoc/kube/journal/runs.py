@@ -163,8 +163,9 @@ def _summary(head: ConfigMap) -> RunSummary:
         updated = datetime.fromisoformat(head.data.get(UPDATED, "").replace("Z", "+00:00"))
     except ValueError:
         updated = None
-    run, phase, leader = head.labels[RUN_LABEL], head.data.get(PHASE, ""), head.data.get(LEADER, "")
-    return RunSummary(run, begun.at if begun else None, phase, leader, updated, head.data.get(SAID, ""))
+    data, run = head.data, head.labels[RUN_LABEL]
+    phase, leader, said, wanted, by = (data.get(key, "") for key in (PHASE, LEADER, SAID, WANTED, WANTED_BY))
+    return RunSummary(run, begun.at if begun else None, phase, leader, updated, said, wanted, by)
 
 
 def _no_run(maps: ConfigMaps, run: str) -> UsageError:

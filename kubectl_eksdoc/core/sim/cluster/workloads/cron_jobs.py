@@ -11,16 +11,16 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.core.rules.schedules import Every, InvalidSchedule, Schedule
 from kubectl_eksdoc.core.sim.cluster import traits
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
 from kubectl_eksdoc.core.sim.cluster.times import later, moment, rfc3339
-from kubectl_eksdoc.core.sim.cluster.workloads import schedules
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.job_ends import JOBS, finished_as
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner, reference_to
-from kubectl_eksdoc.core.sim.cluster.workloads.schedules import InvalidSchedule, Schedule
 
 CRON_JOBS = traits.CRON_JOBS.full_name
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -97,7 +97,7 @@ class CronJobs:
             status["lastScheduleTime"] = rfc3339(due)
         return again_s
 
-    def _due(self, item: Item, schedule: Schedule, status: Doc, now: datetime) -> datetime | None:
+    def _due(self, item: Item, schedule: Schedule | Every, status: Doc, now: datetime) -> datetime | None:
         """The latest time that was not served yet."""
         since = moment(status.get("lastScheduleTime") or item.doc["metadata"]["creationTimestamp"])
         start_s = item.doc["spec"].get("startingDeadlineSeconds")

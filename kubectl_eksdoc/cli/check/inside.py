@@ -1,0 +1,257 @@
+"""``check --in-cluster --schedule "CRON"``: the same look again and again, by a CronJob in the cluster itself.
+
+What files of this machine say goes with it (``--suppressions``); its answer is in the log of each Job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import confirm_options, confirming, exits, reaching, rights
+from kubectl_eksdoc.cli.check.request import Request
+from kubectl_eksdoc.cli.confirming import Counted, Given
+from kubectl_eksdoc.cli.in_cluster import options as in_cluster
+from kubectl_eksdoc.cli.in_cluster.applying import Ready, shown_or_created
+from kubectl_eksdoc.cli.in_cluster.options import Inside
+from kubectl_eksdoc.cli.rights import checks as check_rights
+from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.run_notes import is_namespace
+from kubectl_eksdoc.core.rules import schedules
+from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.plan.check.checking import Check
+    from kubectl_eksdoc.core.plan.in_cluster.errand import Errand, Fleet
+    from kubectl_eksdoc.core.plan.in_cluster.jobs import When
+    from kubectl_eksdoc.render.in_cluster import Manifests, Step
+
+COMMAND = f"check {in_cluster.IN_CLUSTER}"
+OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
+NAMESPACE = "kube-system"
+SUPPRESSIONS = "suppressions.yaml"
+
+FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.BUG)
+"""An answer is none the better for being asked for again. Where the cluster or AWS did not answer, it may be."""
+
+_SCHEDULE, _ZONE, _NAME, _SECRET = "--schedule", "--time-zone", "--job-name", "--kubeconfig-secret"
+
+_OF_SECRET = re.compile(r"([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?):([-._a-zA-Z0-9]+(?:,[-._a-zA-Z0-9]+)*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs."""
+
+    how: Inside
+    when: When
+    name: str
+    namespace: str
+    given: Given
+    fleet: Fleet | None = None
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("In the cluster")
+    in_cluster.add_to(group, "do it by a CronJob")
+    group.add_argument(_SCHEDULE, default=None, metavar="CRON", help='when, as "0 6 * * mon-fri" or @daily')
+    group.add_argument(_ZONE, default=None, metavar="ZONE", help="of the schedule, as Europe/Berlin (default: UTC)")
+    group.add_argument(_NAME, default=None, metavar="NAME", help="what the objects are called (default: eksdoc-check)")
+    group.add_argument(
+        _SECRET,
+        default=None,
+        metavar="NAME:KEY,…",
+        help="of other clusters: an Indexed Job, each index with the kubeconfig under one of these keys of the Secret",
+    )
+    confirm_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
+
+
+def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
+    """None: it is run here.
+
+    Raises:
+        UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
+    """
+    from kubectl_eksdoc.core.plan.in_cluster.jobs import LONGEST_CRON_NAME, When
+
+    given = confirm_options.given_from(args, OBJECTS)
+    how = in_cluster.from_args(
+        args,
+        (_SCHEDULE, args.schedule),
+        (_ZONE, args.time_zone),
+        (_NAME, args.job_name),
+        (_SECRET, args.kubeconfig_secret),
+        ("--yes", given.yes),
+        (OBJECTS.flag, given.expect is not None),
+    )
+    if how is None:
+        return None
+    in_cluster.check_output(request.options.output)
+    if not request.source.live:
+        raise UsageError(f"{in_cluster.IN_CLUSTER} is of the live cluster: no other source goes with it")
+    if request.files:
+        raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
+    if not args.schedule:
+        raise UsageError("nothing says when it is to look", f'Give {_SCHEDULE} "0 6 * * *", or @daily.')
+    try:
+        schedules.parse(args.schedule)
+        if args.time_zone is not None:
+            schedules.check_time_zone(args.time_zone)
+    except schedules.InvalidSchedule as error:
+        raise UsageError(str(error), f'Write {_SCHEDULE} "MINUTE HOUR DAY MONTH WEEKDAY".') from error
+    name = args.job_name or "eksdoc-check"
+    if len(name) > LONGEST_CRON_NAME or not is_namespace(name):
+        most = f"Letters a-z, digits and hyphens, at most {LONGEST_CRON_NAME}."
+        raise UsageError(f"{name!r} is no name for a CronJob", most)
+    if request.options.namespace and not is_namespace(request.options.namespace):
+        raise UsageError(f"{request.options.namespace!r} is no name of a namespace", "Give -n one that is there.")
+    when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
+    return Wanted(how, when, name, namespace, given, _fleet(args.kubeconfig_secret))
+
+
+def _fleet(text: str | None) -> Fleet | None:
+    from kubectl_eksdoc.core.plan.in_cluster.errand import Fleet
+
+    if text is None:
+        return None
+    match = _OF_SECRET.match(text)
+    keys = match[2].split(",") if match else []
+    if match is None or len(set(keys)) < len(keys):
+        raise UsageError(f"{_SECRET} {text!r} names no keys of a Secret, or one twice", "Write NAME:KEY,KEY.")
+    return Fleet(match[1], tuple(keys))
+
+
+def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: as `applying.shown_or_created`.
+    """
+    from kubectl_eksdoc.core.plan.in_cluster.objects import objects
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+    options = request.options
+    if schedules.parse(wanted.when.schedule).after(around.now()) is None:
+        raise UsageError(
+            f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."
+        )
+    if wanted.how.apply:
+        check_writable(around.environ, COMMAND, "check reads only")
+    who = around.edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
+    if wanted.fleet is None and not (who.cluster and who.region):
+        raise UsageError(
+            "nothing says which EKS cluster this is, and a pod cannot tell either", "Give --cluster-name and --region."
+        )
+    if options.profile:
+        around.note("--profile is of this machine: in the cluster it is the role of --role-arn, or a Pod Identity")
+    errand = _errand(request, wanted, who)
+    held = () if wanted.fleet is not None else _granted(request, checks)
+    docs = objects(errand, held, when=wanted.when)
+    reached = reaching.words(request.source, options, who.context)
+
+    def confirm() -> None:
+        confirming.confirm(who, len(docs), "create", wanted.given, around.ask, of=OBJECTS)
+
+    manifests = _manifests(wanted, who, errand, docs, reached)
+    return shown_or_created(Ready(COMMAND, wanted.how, errand, manifests, confirm, reached), options, around)
+
+
+def _granted(request: Request, checks: Sequence[Check]) -> tuple[Permission, ...]:
+    from kubectl_eksdoc.core.plan.check.registry import needs_of
+    from kubectl_eksdoc.flows.check.looking import kinds_for
+
+    past = check_rights.CHANGED if request.since is not None else ()
+    return rights.granted((*check_rights.inside(kinds_for(checks), needs_of(checks)), *past), NAMESPACE)
+
+
+def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
+    from kubectl_eksdoc.core.plan.in_cluster.errand import FOLDER, Errand
+    from kubectl_eksdoc.core.plan.in_cluster.objects import LARGEST
+    from kubectl_eksdoc.host.suppressions import text_of
+    from kubectl_eksdoc.render.drain.invocation import option_words
+
+    given, files = dict(request.given), {}
+    if request.only:
+        given["only"] = ",".join(request.only)
+    if request.suppressions:
+        text = text_of(request.suppressions).encode()
+        if len(text) > LARGEST:
+            raise UsageError(
+                f"--suppressions {request.suppressions} is too large for a ConfigMap", "Leave entries out."
+            )
+        files[SUPPRESSIONS] = b64encode(text).decode()
+        given["suppressions"] = f"{FOLDER}/{SUPPRESSIONS}"
+    here = () if wanted.fleet is not None else ("--cluster-name", who.cluster, "--region", who.region)
+    args = ("check", *option_words(given), *here)
+    return Errand(
+        wanted.name,
+        "check",
+        wanted.name,
+        wanted.namespace,
+        wanted.how.image,
+        __version__,
+        args,
+        FINAL,
+        wanted.how.role,
+        "" if wanted.fleet is not None else who.region,
+        files,
+        wanted.fleet,
+    )
+
+
+_OTHERS = (
+    "The kubeconfigs are in Secret {}, which you make: what they run for a token, as aws, must be in the image, and "
+    "their clusters grant what check reads."
+)
+_SECRETS = (
+    "It may read Secrets, for releases of Helm are in them: without that rule of its ClusterRole they are unknown, and "
+    "all else is as before."
+)
+
+
+def _identity(who: Identity, errand: Errand) -> Step:
+    """Without a role nothing can be asked, and every Job ends with exit code 4."""
+    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.render.in_cluster import Step
+
+    where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
+    words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
+    return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
+
+
+def _reads_secrets(docs: Sequence[Doc]) -> bool:
+    return any("secrets" in rule.get("resources", ()) for doc in docs for rule in doc.get("rules", ()))
+
+
+def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str]) -> Manifests:
+    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
+
+    zone = wanted.when.zone or "UTC"
+    actions = sorted({action for question in rights.ASKED_OF_AWS["check"] for action in question.actions})
+    role = f"role {errand.role}" if errand.role else "a role by EKS Pod Identity, or --role-arn"
+    what = who.cluster if wanted.fleet is None else f"each of {', '.join(wanted.fleet.keys)}"
+    about = (
+        f"kubectl eksdoc {__version__}: a CronJob looks whether {what} may be upgraded, at {wanted.when.schedule!r} "
+        f"({zone}). A Job of it fails where something stands against it (exit code 1).",
+        *((_OTHERS.format(wanted.fleet.secret),) if wanted.fleet is not None else ()),
+        f"What it asks AWS needs {role}, with: {', '.join(actions)}",
+        *((_SECRETS,) if _reads_secrets(docs) else ()),
+    )
+    of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
+    steps = (
+        *((_identity(who, errand),) if not errand.role and who.cluster and who.region else ()),
+        Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
+        Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
+        Step("read the latest log:", logs(errand, reached)),
+        Step("remove these objects:", taken_away(errand, reached)),
+    )
+    return Manifests(about, steps, tuple(docs))

@@ -1,0 +1,179 @@
+"""``drain run --in-cluster``: the same run, by a Job in the cluster that it drains.
+
+Its plan goes with it, and it does nothing (exit code 7) where the cluster is not as in that plan any more. The id of
+the run is chosen here, so that whatever restarts the Job's pod goes on with the same run.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import confirming, exits, reaching, rights
+from kubectl_eksdoc.cli.drain import exit_code
+from kubectl_eksdoc.cli.in_cluster import options as in_cluster
+from kubectl_eksdoc.cli.in_cluster.applying import Ready, shown_or_created
+from kubectl_eksdoc.cli.in_cluster.options import Inside
+from kubectl_eksdoc.cli.rights import drains
+from kubectl_eksdoc.cli.run import carry_on
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
+    from kubectl_eksdoc.core.plan.in_cluster.places import Avoided
+    from kubectl_eksdoc.render.in_cluster import Manifests
+
+COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
+PLAN = "plan.json.gz"
+
+FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.STOPPED, exits.DRIFTED, exits.BUG)
+"""Whatever ends so would end so again, or somebody has to decide first. Where the cluster did not answer, or the
+process was killed or told to end, it goes on."""
+
+
+def check(wanted: NewRun) -> None:
+    """
+    Raises:
+        UsageError: something is asked for that only whoever sits at a terminal can give.
+    """
+    if wanted.hooks.commands:
+        raise UsageError(
+            f"hooks are commands of this machine, and {in_cluster.IN_CLUSTER} runs elsewhere",
+            "Leave them out; --bake waits after each wave, and drain pause stops it for as long as you like.",
+        )
+    if wanted.plan.policy.delete_past_budget:
+        raise UsageError(
+            "--delete-past-budget must be typed back by whoever runs it, and nobody sits in the cluster",
+            "Run it here, or leave those pods' nodes out.",
+        )
+
+
+def inside(
+    wanted: NewRun, read: Read, plan: Doc, given: confirming.Given, how: Inside, dry: str, around: Surroundings
+) -> Answer:
+    """`plan`: its document, as ``drain plan -o json`` prints it.
+
+    Raises:
+        UsageError: it cannot be done so, or what was typed is something else.
+        EksdocError: as `applying.shown_or_created`.
+    """
+    from kubectl_eksdoc.core.plan.in_cluster.objects import objects
+    from kubectl_eksdoc.core.plan.in_cluster.places import avoided, rooms
+
+    if not read.nodes:
+        around.note("nothing is drained: no node of the plan can be")
+        return Answer("", exit_code(read.plan))
+    if how.apply:
+        check_others(wanted, around)(read.cluster, read.plan)
+    run = around.edges.new_run_id(around.now())
+    errand = _errand(wanted, read, run, _packed(plan, around), how)
+    away = avoided((target.node for target in read.plan.targets), read.cluster.nodes)
+    if not rooms(read.cluster.nodes, away):
+        around.note("no node is left now on which the Job's pod may run: it waits until another one joins")
+    held = drains.inside(wanted.plan.policy.surge_singles)
+    docs = objects(errand, rights.granted(held, wanted.namespace), away)
+    reached = reaching.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
+    ready = Ready(
+        COMMAND,
+        how,
+        errand,
+        _manifests(wanted, read, errand, docs, away, reached),
+        lambda: confirming.confirm(
+            read.cluster.identity, read.nodes, "have a Job drain", given, around.ask, read.past_budgets
+        ),
+        reached,
+        dry,
+    )
+    return shown_or_created(ready, wanted.plan.options, around)
+
+
+def _packed(plan: Doc, around: Surroundings) -> bytes:
+    """Whole, if a ConfigMap can hold it, else what the run is held against.
+
+    Raises:
+        UsageError: no ConfigMap can hold even that.
+    """
+    from kubectl_eksdoc.core.plan.in_cluster.objects import LARGEST
+    from kubectl_eksdoc.core.plan.in_cluster.plan_file import needed
+    from kubectl_eksdoc.render.encode import to_json
+
+    found = around.edges.packed(to_json(plan))
+    if len(found) > LARGEST:
+        found = around.edges.packed(to_json(needed(plan)))
+        around.note("the plan goes along without what only people read: the whole of it is too large for a ConfigMap")
+    if len(found) > LARGEST:
+        raise UsageError(
+            f"the plan is too large for a ConfigMap: packed it has {len(found):,} bytes, and {LARGEST:,} are allowed",
+            "Drain fewer nodes at once, as one node group after the other, or run it from here.",
+        )
+    return found
+
+
+def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> Errand:
+    from kubectl_eksdoc.core.plan.in_cluster.errand import FOLDER, Errand
+
+    who = read.cluster.identity
+    names = (("--cluster-name", who.cluster), ("--region", who.region))
+    args = (
+        *("drain", "run", "--plan", f"{FOLDER}/{PLAN}", carry_on.FLAG, run),
+        *("--yes", confirming.NODES.flag, str(read.nodes)),
+        *run_options.words_of(wanted.limits, wanted.hooks),
+        *(run_options.NAMESPACE_FLAG, wanted.namespace),
+        *(word for flag, value in names if value for word in (flag, value)),
+    )
+    files = {PLAN: b64encode(plan).decode()}
+    return Errand(
+        f"eksdoc-drain-{run}",
+        "drain-run",
+        run,
+        wanted.namespace,
+        how.image,
+        __version__,
+        args,
+        FINAL,
+        how.role,
+        who.region,
+        files,
+    )
+
+
+def _manifests(
+    wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
+) -> Manifests:
+    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
+    from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+    here = wanted.namespace == JOURNAL_NAMESPACE
+    words = (*reached, *(() if here else (run_options.NAMESPACE_FLAG, wanted.namespace)))
+
+    def drain(verb: str, *more: str) -> str:
+        return shell("kubectl", "eksdoc", "drain", verb, errand.instance, *more, *words)
+
+    cluster = confirming.name_of(read.cluster.identity) or "this cluster"
+    groups = ", ".join(dict.fromkeys(name for _, names in away.groups for name in names))
+    about = (
+        f"kubectl eksdoc {__version__}: a Job drains {confirming.NODES.said(read.nodes)} of {cluster}, as run "
+        f"{errand.instance}. It begins when it is created.",
+        f"Its pod keeps away from all {len(away.hosts)} targets{f' and from {groups}' if groups else ''}. If it is "
+        "killed, another pod goes on with the same run.",
+        "It does nothing (exit code 7) if the cluster is not as in its plan any more.",
+        "Create it with --apply, or by: kubectl create -f FILE",
+    )
+    steps = (
+        Step("see how it stands:", drain("status", "-w")),
+        Step("read its log:", logs(errand, reached)),
+        Step("pause it:", drain("pause")),
+        Step("go on:", drain("resume")),
+        Step("end it:", drain("abort")),
+        Step("take the cordons back:", drain("rollback")),
+        Step("remove these objects:", taken_away(errand, reached)),
+    )
+    return Manifests(about, steps, tuple(docs))

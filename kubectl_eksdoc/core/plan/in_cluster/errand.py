@@ -1,0 +1,72 @@
+"""What is to run inside a cluster, and by which names and labels all that it is made of is found again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+
+NAME, INSTANCE, VERSION = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"
+COMPONENT, MANAGED_BY = "app.kubernetes.io/component", "app.kubernetes.io/managed-by"
+PROGRAM = "kubectl-eksdoc"
+MANAGER = "eksdoc"
+
+FOLDER = "/etc/eksdoc"
+"""Where the files of an errand are mounted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the errand's namespace."""
+
+    secret: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """`args`: of the command line, without the program. `files`: contents in base64 by their names. `final`: exit codes
+    after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none. `fleet`: None where it is
+    about the cluster in which it runs."""
+
+    name: str
+    component: str
+    instance: str
+    namespace: str
+    image: str
+    version: str
+    args: tuple[str, ...]
+    final: tuple[int, ...]
+    role: str = ""
+    region: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    fleet: Fleet | None = None
+
+    @property
+    def labels(self) -> Doc:
+        return {
+            NAME: PROGRAM,
+            INSTANCE: self.instance,
+            VERSION: self.version,
+            COMPONENT: self.component,
+            MANAGED_BY: MANAGER,
+        }
+
+    @property
+    def selector(self) -> str:
+        """By which everything that it is made of is found, and nothing else."""
+        return ",".join(f"{key}={self.labels[key]}" for key in (MANAGED_BY, COMPONENT, INSTANCE))
+
+    def metadata(self, namespaced: bool = True, annotations: Doc | None = None) -> Doc:
+        where = {"namespace": self.namespace} if namespaced else {}
+        more = {"annotations": annotations} if annotations else {}
+        return {"name": self.name, **where, "labels": self.labels, **more}
+
+
+def is_ours(doc: Doc, errand: Errand) -> bool:
+    """Whether an object of that name was made for this very errand."""
+    meta = doc.get("metadata")
+    labels = meta.get("labels") if isinstance(meta, dict) else None
+    wanted = errand.labels
+    return isinstance(labels, dict) and all(labels.get(key) == wanted[key] for key in (MANAGED_BY, COMPONENT, INSTANCE))

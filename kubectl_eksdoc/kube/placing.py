@@ -1,0 +1,50 @@
+"""Objects of a live cluster that are created and never written over."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.api_objects import Doc, text_at
+from kubectl_eksdoc.core.model.placing import OF_KIND, NotPlaced
+from kubectl_eksdoc.errors import Unauthorized
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
+
+_ESCALATES = "is attempting to grant RBAC permissions not currently held"
+"""Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""
+
+
+class Placing:
+    """A `flows.placing.PlacingGround`. Mutable: it holds connections."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
+        """As `flows.placing.PlacingGround.create`."""
+        query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
+        sent = self._sender.send("POST", _path(doc), query, doc, JSON)
+        return None if sent.ok else _not_placed(sent, doc)
+
+    def there(self, doc: Doc) -> Doc | None:
+        """As `flows.placing.PlacingGround.there`."""
+        sent = self._sender.send("GET", f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}", {}, None)
+        return sent.doc if sent.ok else None
+
+
+def _path(doc: Doc) -> str:
+    resource, where = OF_KIND[doc["kind"]], text_at(doc, "metadata", "namespace")
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    inside = f"/namespaces/{where}" if resource.namespaced else ""
+    return f"{root}/{resource.version}{inside}/{resource.plural}"
+
+
+def _not_placed(sent: Sent, doc: Doc) -> NotPlaced:
+    right = f"create {OF_KIND[doc['kind']].full_name}"
+    error = refused(sent, right, text_at(doc, "metadata", "namespace"))
+    if isinstance(error, Unauthorized):
+        raise Unauthorized(error.message, "Sign in anew, and try again.")
+    if error is not None:
+        return NotPlaced(sent.said, right)
+    if sent.code == 403 and _ESCALATES in sent.said:
+        return NotPlaced("you cannot give it rights that you have not yourself", f"escalate {right.split()[1]}")
+    how = f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
+    return NotPlaced(how, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)

@@ -1,0 +1,46 @@
+"""Objects that are put into a live cluster, and what is known of it before it is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.flows.placing import PlacingGround
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+def open_placing(connection: Connection) -> PlacingGround:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.placing import Placing
+    from kubectl_eksdoc.wiring.runs import sender_of
+
+    return Placing(sender_of(connection))
+
+
+def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
+    """By the kubeconfig and the flags alone: nobody is asked.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.kube.aws_access import aws_access
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.whereabouts import whereabouts
+
+    around = of_this_process()
+    access = aws_access(connection, around, wanted)
+    context = whereabouts(connection, around).context
+    return Identity(context=context, cluster=access.cluster, account=access.account, region=access.region)
+
+
+def packed(text: str) -> bytes:
+    """Of a file: small enough for a ConfigMap where it can be; the same text gives the same bytes."""
+    from kubectl_eksdoc.host.packing import packed
+
+    return packed(text)

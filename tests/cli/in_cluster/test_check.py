@@ -1,0 +1,174 @@
+"""``check --in-cluster --schedule`` by the command line, on a served cluster: what is shown, created, and refused."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.in_cluster.models import problems
+from tests.cli.in_cluster.test_drain import ours
+from tests.cli.run.served import Machine, machine
+from tests.embedded.clients import worlds
+
+INSIDE = ("check", "--in-cluster", "--cluster-name", "lab", "--region", "eu-west-1", "--image", "reg.example/e:1")
+DAILY = (*INSIDE, "--schedule", "0 6 * * mon-fri")
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps")
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+    assert list(api.faults) == []
+
+
+@pytest.fixture
+def ann(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+def shown(ann: Machine, *more: str) -> list[Doc]:
+    ran = ann.run(*DAILY, "-o", "json", *more)
+    assert ran.code == 0, ran.err
+    found: list[Doc] = json.loads(ran.out)["items"]
+    return found
+
+
+def allowed(docs: list[Doc]) -> set[str]:
+    return {
+        f"{verb} {name}{'.' + group if group else ''}"
+        for doc in docs
+        for rule in doc.get("rules", ())
+        for verb in rule["verbs"]
+        for group in rule.get("apiGroups", [""])
+        for name in [*rule.get("resources", ()), *rule.get("nonResourceURLs", ())]
+    }
+
+
+def test_it_prints_objects_that_kubernetes_takes(api: Api, ann: Machine) -> None:
+    docs = shown(ann, "--time-zone", "Europe/Berlin", "--role-arn", "arn:aws:iam::111122223333:role/x")
+    assert [each for doc in docs for each in problems(doc)] == [] and ours(api) == set()
+    assert [doc["kind"] for doc in docs] == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CronJob"]
+    assert docs[-1]["spec"]["schedule"] == "0 6 * * mon-fri" and docs[-1]["spec"]["timeZone"] == "Europe/Berlin"
+
+
+def test_its_rights_are_those_of_what_it_looks_at(ann: Machine) -> None:
+    assert allowed(shown(ann)) == {str(right) for right in rights.BY_COMMAND["check"]}
+    past = {str(right) for command in ("check", "check --changed-since") for right in rights.BY_COMMAND[command]}
+    assert allowed(shown(ann, "--changed-since", "2h")) == past
+    assert allowed(shown(ann, "--only", "kubelet-skew")) == {"list nodes", "list pods"}
+    assert "get secrets" not in allowed(shown(ann, "--only", "kube-proxy-skew,kubelet-skew"))
+
+
+def test_what_was_asked_of_it_is_asked_there(ann: Machine, tmp_path: Path) -> None:
+    accepted = tmp_path / "accepted.yaml"
+    accepted.write_text("- {code: kubelet-skew, reason: known, until: 2026-12-31}\n", encoding="utf-8")
+    docs = shown(ann, "--fail-on", "high", "--gate", "before-nodes", "--suppressions", str(accepted))
+    (container,) = docs[-1]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert " ".join(container["args"]) == (
+        "check --gate before-nodes --fail-on high --suppressions /etc/eksdoc/suppressions.yaml "
+        "--cluster-name lab --region eu-west-1"
+    )
+    (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
+    assert b64decode(text) == accepted.read_bytes()
+    two = shown(ann, "--only", "kubelet-skew,kube-proxy-skew", "--accept-unknown", "kubelet-skew")
+    (container,) = two[-1]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    words = " ".join(container["args"])
+    assert words.startswith("check --only kubelet-skew,kube-proxy-skew --accept-unknown kubelet-skew --cluster-name")
+    accepted.write_text("- {code: no-such-code}\n", encoding="utf-8")
+    assert ann.run(*DAILY, "--suppressions", str(accepted)).code == 2
+
+
+def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
+    ran = ann.run(*DAILY)
+    head = "\n".join(line for line in ran.out.splitlines() if line.startswith("#"))
+    assert "a CronJob looks whether lab may be upgraded, at '0 6 * * mon-fri' (UTC)" in head
+    assert "aws eks create-pod-identity-association --cluster-name lab" in head
+    assert "create-pod-identity" not in ann.run(*DAILY, "--role-arn", "arn:aws:iam::111122223333:role/x").out
+    assert "eks:DescribeCluster" in head and "It may read Secrets" in head
+    assert "kubectl create job -n kube-system eksdoc-check-now --from cronjob/eksdoc-check" in head
+    assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
+    assert [doc["kind"] for doc in yaml.safe_load_all(ran.out)][-1] == "CronJob"
+
+
+def test_of_a_fleet_each_cluster_has_an_index_and_nothing_is_granted_here(api: Api, ann: Machine) -> None:
+    words = ("check", "--in-cluster", "--schedule", "@daily", "--kubeconfig-secret", "clusters:prod-eu,prod-us")
+    ran = ann.run(*words, "-o", "json", "--role-arn", "arn:aws:iam::111122223333:role/x")
+    assert ran.code == 0, ran.err
+    docs = json.loads(ran.out)["items"]
+    assert [each for doc in docs for each in problems(doc)] == []
+    assert [doc["kind"] for doc in docs] == ["ServiceAccount", "CronJob"]
+    spec = docs[-1]["spec"]["jobTemplate"]["spec"]
+    assert spec["completions"] == 2 and spec["template"]["spec"]["containers"][0]["args"] == ["check"]
+    head = ann.run(*words).out
+    assert "looks whether each of prod-eu, prod-us may be upgraded" in head and "in Secret clusters" in head
+    assert ann.run(*words, "--apply", "--yes", "--expect-changes", "2").code == 0
+    assert {"cronjobs.batch/eksdoc-check", "serviceaccounts/eksdoc-check"} == ours(api)
+
+
+def test_it_is_created_once_and_never_written_over(api: Api, ann: Machine) -> None:
+    ann.types = "lab 4\n"
+    ran = ann.run(*DAILY, "--apply")
+    assert ran.code == 0 and "Type 'lab 4' to create 4 objects of lab" in ran.err, ran.err
+    assert "cronjobs.batch/eksdoc-check" in ours(api)
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "4")
+    assert ran.code == 2 and "it is there already" in ran.err and "kubectl delete" in ran.err
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "4", "--job-name", "nightly", "-n", "default")
+    assert ran.code == 0, ran.err
+
+
+def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
+    meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
+    theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
+    api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "4")
+    assert ran.code == 2 and "that is not of this tool: serviceaccount/eksdoc-check in kube-system" in ran.err
+    assert ours(api) == {"serviceaccounts/eksdoc-check"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "nothing says when it is to look"),
+        (("--schedule", "0 6 * *"), "'0 6 * *' is no schedule: it has 4 fields"),
+        (("--schedule", "0 25 * * *"), "'25' of the hour"),
+        (("--schedule", "@daily", "--time-zone", "Local"), "is no time zone"),
+        (("--schedule", "@daily", "--job-name", "A"), "is no name for a CronJob"),
+        (("--schedule", "@daily", "--job-name", "a" * 53), "is no name for a CronJob"),
+        (("--schedule", "@daily", "--kubeconfig-secret", "clusters"), "names no keys of a Secret"),
+        (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,a"), "or one twice"),
+        (("--schedule", "0 6 31 2 *"), "is never due"),
+        (("--schedule", "@daily", "-n", "a/b"), "is no name of a namespace"),
+        (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),
+        (("--schedule", "@daily", "-o", "junit"), "have no output format"),
+        (("--schedule", "@daily", "--demo"), "is of the live cluster"),
+    ],
+)
+def test_what_does_not_go_is_said(ann: Machine, words: tuple[str, ...], said: str) -> None:
+    ran = ann.run(*INSIDE, *words)
+    assert ran.code == 2 and said in ran.err, ran.err
+
+
+@pytest.mark.parametrize("words", [("--schedule", "@daily"), ("--apply",), ("--yes",), ("--expect-changes", "1")])
+def test_flags_of_it_need_it(ann: Machine, words: tuple[str, ...]) -> None:
+    ran = ann.run("check", *words)
+    assert ran.code == 2 and "Say --in-cluster, too." in ran.err
+
+
+def test_a_pod_cannot_tell_which_cluster_it_is(ann: Machine) -> None:
+    ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "--region", "eu-west-1")
+    assert ran.code == 2 and "Give --cluster-name and --region." in ran.err
+    assert ann.run(*DAILY, "--apply", EKSDOC_READ_ONLY="1").code == 2

@@ -1,0 +1,199 @@
+"""``drain run --in-cluster`` by the command line, on a served cluster: what is shown, created, and refused."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from gzip import decompress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.in_cluster.models import problems
+from tests.cli.in_cluster.pods import job_of
+from tests.cli.run.served import Machine, machine
+from tests.embedded.clients import worlds
+
+BLUE = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
+YES = ("--apply", "--yes", "--expect-nodes", "1")
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps")
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+    assert list(api.faults) == []
+
+
+@pytest.fixture
+def ann(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+def docs_of(ran_out: str) -> list[Doc]:
+    found: list[Doc] = json.loads(ran_out)["items"]
+    return found
+
+
+def ours(api: Api) -> set[str]:
+    """All objects in the cluster that are of an errand."""
+
+    def look(plane: ControlPlane) -> set[str]:
+        kinds = ("serviceaccounts", "configmaps", "jobs.batch", "cronjobs.batch", "pods")
+        roles = [f"{name}.rbac.authorization.k8s.io" for name in ("roles", "clusterroles", "rolebindings")]
+        items = (item for kind in (*kinds, *roles) for item in plane.store.list(kind))
+        return {f"{item.resource}/{item.key[1]}" for item in items if item.key[1].startswith("eksdoc-")}
+
+    return api.now(look)
+
+
+def test_it_prints_objects_that_kubernetes_takes_and_creates_none(api: Api, ann: Machine) -> None:
+    ran = ann.run(*BLUE, "-o", "json", "--role-arn", "arn:aws:iam::111122223333:role/x", "--region", "eu-west-1")
+    assert ran.code == 0 and ours(api) == set(), ran.err
+    assert [each for doc in docs_of(ran.out) for each in problems(doc)] == []
+    assert "BLOCKERS" in ran.err and "build it from the Dockerfile" in ran.err
+
+
+def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
+    ran = ann.run(*BLUE)
+    head = [line for line in ran.out.splitlines() if line.startswith("#")]
+    docs = list(yaml.safe_load_all(ran.out))
+    run = job_of(docs)["metadata"]["labels"]["app.kubernetes.io/instance"]
+    said = "\n".join(head)
+    assert f"a Job drains 1 node of lab, as run {run}" in said
+    assert "keeps away from all 6 targets and from blue" in said
+    for verb in ("status", "pause", "resume", "abort", "rollback"):
+        assert f"kubectl eksdoc drain {verb} {run}" in said
+    assert "kubectl delete cronjobs.batch,jobs.batch" in said and "kubectl create -f FILE" in said
+    assert [doc["kind"] for doc in docs][-2:] == ["ConfigMap", "Job"]
+
+
+def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine) -> None:
+    ran = ann.run(
+        *BLUE, "-o", "json", "--stop-pending", "5m", "--cluster-name", "lab", "--image", "reg.example/e@sha256:0"
+    )
+    docs = docs_of(ran.out)
+    (container,) = job_of(docs)["spec"]["template"]["spec"]["containers"]
+    run = job_of(docs)["metadata"]["labels"]["app.kubernetes.io/instance"]
+    assert " ".join(container["args"]) == (
+        f"drain run --plan /etc/eksdoc/plan.json.gz --carry-on {run} --yes --expect-nodes 1 --stop-pending 300.0s "
+        "--journal-namespace kube-system --cluster-name lab --region ap-northeast-2"
+    )
+    assert container["image"] == "reg.example/e@sha256:0"
+    (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
+    plan = json.loads(decompress(b64decode(text)))
+    assert plan["kind"] == "DrainPlan" and plan["metadata"]["toolVersion"] == __version__
+
+
+def test_the_same_plan_is_taken_back_as_it_was_packed(ann: Machine, tmp_path: Path) -> None:
+    docs = docs_of(ann.run(*BLUE, "-o", "json").out)
+    (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
+    path = tmp_path / "plan.json.gz"
+    path.write_bytes(b64decode(text))
+    assert ann.run("drain", "run", "--plan", str(path), "--dry-run").code == 1
+    assert ann.run("drain", "run", "--plan", str(path), "--in-cluster", "-o", "json").code == 0
+    path.write_bytes(b64decode(text)[:-40])
+    ran = ann.run("drain", "run", "--plan", str(path), "--dry-run")
+    assert ran.code == 2 and "packed, and broken" in ran.err
+
+
+def test_the_roles_are_the_rights_of_a_run_without_what_nobody_may_choose(ann: Machine) -> None:
+    def allowed(*more: str) -> set[str]:
+        docs = docs_of(ann.run(*BLUE, "-o", "json", *more).out)
+        return {
+            f"{verb} {name}{'.' + group if group else ''}"
+            for doc in docs
+            for rule in doc.get("rules", ())
+            for verb in rule["verbs"]
+            for group in rule["apiGroups"]
+            for name in rule["resources"]
+        }
+
+    whole = {str(right) for right in rights.BY_COMMAND["drain run"]}
+    restarts = {"get deployments.apps", "patch deployments.apps"}
+    assert allowed() == whole - restarts - {"delete pods"}
+    assert allowed("--surge-singles") == whole - {"delete pods"}
+
+
+def test_once_typed_back_they_are_created_and_the_pod_is_on_no_target(api: Api, ann: Machine) -> None:
+    ann.types = "lab 1\n"
+    ran = ann.run(*BLUE, "--apply", "--image", "reg.example/eksdoc:1")
+    assert ran.code == 0 and "Type 'lab 1' to have a Job drain 1 node of lab" in ran.err, ran.err
+    assert [line.partition("/")[0] for line in ran.out.splitlines()] == [
+        "serviceaccount",
+        "clusterrole.rbac.authorization.k8s.io",
+        "clusterrolebinding.rbac.authorization.k8s.io",
+        "role.rbac.authorization.k8s.io",
+        "rolebinding.rbac.authorization.k8s.io",
+        "configmap",
+        "job.batch",
+    ]
+    assert "drain status" in ran.err and "build it from the Dockerfile" not in ran.err
+
+    def node(plane: ControlPlane) -> str:
+        (pod,) = (item.doc for item in plane.store.list("pods") if item.key[1].startswith("eksdoc-drain-"))
+        return str(pod["spec"].get("nodeName"))
+
+    assert api.now(node).startswith("new-")
+
+
+def test_nothing_is_created_without_what_must_be_typed(api: Api, ann: Machine) -> None:
+    assert ann.run(*BLUE, "--apply").code == 2
+    assert ann.run(*BLUE, "--apply", "--yes", "--expect-nodes", "9").code == 7
+    ran = ann.run(*BLUE, *YES, EKSDOC_READ_ONLY="1")
+    assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err
+    assert ann.run(*BLUE, EKSDOC_READ_ONLY="1").code == 0, "what is only shown changes nothing"
+    for dry in ("client", "server"):
+        ran = ann.run(*BLUE, *YES, f"--dry-run={dry}")
+        assert ran.code == 0 and ran.out.startswith("# kubectl eksdoc"), ran.err
+    assert "the server would create all 7 objects" in ran.err
+    assert ours(api) == set()
+
+
+def test_who_may_not_is_told_before_anything_is_there(api: Api, server: Server, tmp_path: Path) -> None:
+    viewer = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+    ran = viewer.run(*BLUE, *YES)
+    assert ran.code == 3 and "the API server would not take serviceaccount/eksdoc-drain-" in ran.err
+    assert "Nothing was created." in ran.err and "create, get serviceaccounts" in ran.err and ours(api) == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--hook-before-wave", "true"), "hooks are commands of this machine"),
+        (("--delete-past-budget", "default/web-0"), "must be typed back"),
+        (("--carry-on", "r1"), "chooses the run's id itself"),
+        (("-o", "markdown"), "have no output format 'markdown'"),
+        (("--image", "a b"), "is no name of an image"),
+        (("--role-arn", "eksdoc"), "is no ARN of a role"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(ann: Machine, words: tuple[str, ...], said: str) -> None:
+    ran = ann.run(*BLUE, *words)
+    assert ran.code == 2 and said in ran.err, ran.err
+
+
+@pytest.mark.parametrize("words", [("--apply",), ("--image", "x"), ("--role-arn", "arn:aws:iam::111122223333:role/x")])
+def test_flags_of_it_need_it(ann: Machine, words: tuple[str, ...]) -> None:
+    ran = ann.run("drain", "run", "--nodegroup", "blue", *words)
+    assert ran.code == 2 and "Say --in-cluster, too." in ran.err
+
+
+def test_an_id_of_a_run_is_one(ann: Machine) -> None:
+    ran = ann.run("drain", "run", "--nodegroup", "blue", "--carry-on", "Not One")
+    assert ran.code == 2 and "is no id of a run" in ran.err
+    ran = ann.run("drain", "run", "--nodegroup", "blue", "--carry-on", "r1", "--dry-run")
+    assert ran.code == 2 and "a dry run does nothing" in ran.err

@@ -1,0 +1,77 @@
+"""What is printed is taken by kubectl as it stands, and the commands in its head do what they say."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests import needed
+from tests.cli.in_cluster.test_drain import ours
+from tests.cli.run.served import Machine, machine
+from tests.embedded.clients import worlds
+from tests.embedded.clients.programs import Kubectl
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps")
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+    assert list(api.faults) == []
+
+
+@pytest.fixture
+def ann(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+@pytest.fixture
+def kubectl(server: Server, tmp_path: Path) -> Kubectl:
+    return Kubectl(needed.kubectl(), tmp_path, server.url(worlds.ADMIN_TOKEN))
+
+
+def command(text: str, what: str) -> list[str]:
+    """The words behind kubectl of the step called so."""
+    (line,) = (each for each in text.splitlines() if each.startswith(f"# {what}:"))
+    words = shlex.split(line.partition(":")[2])
+    assert words[0] == "kubectl"
+    return words[1:]
+
+
+CHECK = ("check", "--in-cluster", "--schedule", "@daily", "--cluster-name", "lab", "--region", "eu-west-1")
+
+
+@pytest.mark.parametrize("words", [("drain", "run", "--nodegroup", "blue", "--in-cluster"), CHECK])
+def test_it_is_created_and_taken_away_by_kubectl(
+    api: Api, ann: Machine, kubectl: Kubectl, words: tuple[str, ...]
+) -> None:
+    text = ann.run(*words).out
+    kubectl("create", "--dry-run=server", "-f", "-", given=text)
+    assert ours(api) == set()
+    kubectl("create", "-f", "-", given=text)
+    assert ours(api)
+    kubectl(*command(text, "remove these objects"))
+    ends_s = time.monotonic() + 20.0
+    while ours(api):
+        assert time.monotonic() < ends_s, ours(api)
+        time.sleep(0.05)
+
+
+def test_a_check_is_made_now_by_hand(ann: Machine, kubectl: Kubectl) -> None:
+    text = ann.run(*CHECK).out
+    kubectl("create", "-f", "-", given=text)
+    made = kubectl(*command(text, "look now"), "--dry-run=client", "-o", "name")
+    assert made == "job.batch/eksdoc-check-now\n"
+    kubectl(*command(text, "see what it did"))

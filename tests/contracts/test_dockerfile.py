@@ -1,0 +1,64 @@
+"""What can be told of the image without building it: who runs in it, where it comes from, and that it is this tool."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import shlex
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.plan.in_cluster import pods
+from kubectl_eksdoc.core.plan.in_cluster.errand import PROGRAM
+from tests.contracts.source import ROOT
+
+
+def instructions() -> list[tuple[str, str]]:
+    """(FROM, what follows it), lines that go on put together."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = (line.strip() for line in text.splitlines() if line.strip())
+    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def every(word: str) -> list[str]:
+    return [rest for name, rest in instructions() if name == word]
+
+
+def test_it_is_what_a_jobs_pod_expects() -> None:
+    assert every("USER") == [f"{pods.USER}:{pods.USER}"] and pods.USER > 0
+    assert [json.loads(each) for each in every("ENTRYPOINT")] == [[PROGRAM]]
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    assert f"{PROGRAM} =" in config["options.entry_points"]["console_scripts"]
+
+
+def test_it_runs_with_a_root_that_is_read_only() -> None:
+    environ = dict(word.split("=", 1) for rest in every("ENV") for word in shlex.split(rest))
+    assert environ["PYTHONDONTWRITEBYTECODE"] == "1" and environ["HOME"] == pods.HOME
+    names = [name for name, _ in instructions()]
+    assert names.index("USER") > max(i for i, name in enumerate(names) if name == "RUN"), "nothing is made by that user"
+    assert "VOLUME" not in names
+
+
+def test_nothing_comes_from_anywhere_but_pinned() -> None:
+    names = {name for name, _ in instructions()}
+    assert names <= {"FROM", "WORKDIR", "COPY", "RUN", "ARG", "LABEL", "ENV", "USER", "ENTRYPOINT"}, "no ADD of URLs"
+    for base in every("FROM"):
+        image, _, tag = base.split()[0].partition(":")
+        assert image == "python" and re.fullmatch(r"3\.[0-9]+-slim-[a-z]+", tag), base
+    ran = " ".join(every("RUN"))
+    assert "-c constraints.txt" in ran and "--no-index" in ran and not re.search(r"curl|wget|https?:|apt", ran)
+
+
+def test_it_is_of_this_version() -> None:
+    assert every("ARG") == [f"VERSION={__version__}"]
+    labels = dict(word.split("=", 1) for rest in every("LABEL") for word in shlex.split(rest))
+    assert labels["org.opencontainers.image.version"] == "${VERSION}"
+    assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
+
+
+def test_what_it_copies_is_there_and_not_left_out() -> None:
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split() if line[0] == "!"]
+    copied = [word for rest in every("COPY") for word in rest.split()[:-1]]
+    assert copied and sorted(copied) == sorted(allowed)
+    assert [name for name in copied if not (ROOT / name).exists()] == []

@@ -1,0 +1,100 @@
+"""Objects that are put into a cluster: all are tried before one is created, and half-way it is said what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.placing import NotPlaced
+from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.flows.placing import placed, tried
+
+AWAY = "kubectl delete everything"
+LABELS = {"mine": "yes"}
+
+
+def doc(kind: str, name: str = "a", **more: object) -> Doc:
+    return {"kind": kind, "metadata": {"name": name, "labels": LABELS}, **more}
+
+
+DOCS = (
+    doc("ServiceAccount"),
+    doc("ClusterRole"),
+    doc("ClusterRoleBinding", roleRef={"kind": "ClusterRole", "name": "a"}),
+    doc("Job"),
+)
+
+
+@dataclass
+class Ground:
+    """`refuses`: by kind, and whether it is a dry run; `holds`: what is there, by kind."""
+
+    refuses: Callable[[str, bool], NotPlaced | None] = lambda kind, dry: None
+    holds: dict[str, Doc] = field(default_factory=dict)
+    created: list[str] = field(default_factory=list)
+
+    def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
+        refused = self.refuses(doc["kind"], dry)
+        if refused is None and not dry:
+            self.created.append(doc["kind"])
+        return refused
+
+    def there(self, doc: Doc) -> Doc | None:
+        return self.holds.get(doc["kind"])
+
+
+def ours(found: Doc) -> bool:
+    return bool(found["metadata"].get("labels") == LABELS)
+
+
+def test_all_are_tried_and_then_created_in_their_order() -> None:
+    ground, said = Ground(), list[str]()
+    tried(DOCS, ground, ours, AWAY)
+    assert ground.created == []
+    placed(DOCS, ground, said.append, AWAY)
+    assert ground.created == [each["kind"] for each in DOCS]
+    assert said[0] == "serviceaccount/a created" and said[-1] == "job.batch/a created"
+
+
+def test_a_dry_run_of_a_binding_does_not_find_its_role() -> None:
+    lacking = NotPlaced("the server answered 404", lacking=True)
+    tried(DOCS, Ground(lambda kind, dry: lacking if kind == "ClusterRoleBinding" else None), ours, AWAY)
+    with pytest.raises(ClusterError, match="would not take job.batch/a: the server answered 404"):
+        tried(DOCS, Ground(lambda kind, dry: lacking if kind == "Job" else None), ours, AWAY)
+
+
+def test_what_is_there_is_said_to_be_ours_or_not() -> None:
+    taken = NotPlaced("the server answered 409", taken=True)
+    ground = Ground(lambda kind, dry: taken if kind == "Job" else None, {"Job": doc("Job")})
+    with pytest.raises(UsageError, match="it is there already: job.batch/a") as caught:
+        tried(DOCS, ground, ours, AWAY)
+    assert AWAY in caught.value.hint
+    for there in ({"Job": {"metadata": {}}}, {}):
+        ground = Ground(ground.refuses, there)
+        with pytest.raises(UsageError, match="not of this tool: job.batch/a") as caught:
+            tried(DOCS, ground, ours, AWAY)
+        assert AWAY not in caught.value.hint
+
+
+def test_a_right_that_is_missing_is_named() -> None:
+    refused = NotPlaced("you may not", "create jobs.batch")
+    with pytest.raises(Forbidden) as caught:
+        tried(DOCS, Ground(lambda kind, dry: refused if kind == "Job" else None), ours, AWAY)
+    assert caught.value.missing == "create jobs.batch" and caught.value.hint == "Nothing was created."
+
+
+def test_half_way_it_is_said_what_is_there_and_how_it_goes_away() -> None:
+    refused = NotPlaced("the server answered 500: no", maybe=True)
+    ground = Ground(lambda kind, dry: refused if kind == "ClusterRoleBinding" and not dry else None)
+    with pytest.raises(ClusterError) as caught:
+        placed(DOCS, ground, lambda line: None, AWAY)
+    assert caught.value.message.startswith("nobody knows whether clusterrolebinding")
+    there = "serviceaccount/a, clusterrole.rbac.authorization.k8s.io/a, perhaps clusterrolebinding"
+    assert f"There is by now: {there}" in caught.value.hint and caught.value.hint.endswith(AWAY)
+    first = Ground(lambda kind, dry: NotPlaced("the server answered 422: no"))
+    with pytest.raises(ClusterError) as caught:
+        placed(DOCS, first, lambda line: None, AWAY)
+    assert caught.value.hint == "Nothing was created." and "was not created" in caught.value.message

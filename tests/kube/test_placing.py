@@ -1,0 +1,85 @@
+"""Objects of a live cluster that are created: how each answer of a server is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.placing import NotPlaced
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.errors import Unauthorized
+from kubectl_eksdoc.kube.placing import Placing
+from kubectl_eksdoc.kube.sent import JSON, Sent
+
+JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}
+ROLE = {"kind": "ClusterRole", "metadata": {"name": "a"}}
+
+
+class Server:
+    """Answers always the same. `asked`: what it was asked for."""
+
+    def __init__(self, answer: Status | Lost, doc: dict[str, Any] | None = None) -> None:
+        self.sent = Sent(answer, doc or {})
+        self.asked: list[tuple[str, str, Mapping[str, str]]] = []
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, str], body: dict[str, Any] | None, content_type: str = JSON
+    ) -> Sent:
+        self.asked.append((method, path, query))
+        return self.sent
+
+
+def test_each_kind_has_its_place() -> None:
+    server = Server(Status(201))
+    ground = Placing(server)  # type: ignore[arg-type]
+    assert ground.create(JOB) is None and ground.create(ROLE, dry=True) is None
+    assert server.asked == [
+        ("POST", "/apis/batch/v1/namespaces/ns/jobs", {"fieldManager": "eksdoc"}),
+        ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {"fieldManager": "eksdoc", "dryRun": "All"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Status(409, "AlreadyExists", "it is"), NotPlaced("the server answered 409: it is", taken=True)),
+        (Status(404, "NotFound", "none"), NotPlaced("the server answered 404: none", lacking=True)),
+        (Status(500, "", "no"), NotPlaced("the server answered 500: no", maybe=True)),
+        (Lost("cut"), NotPlaced("the server gave no answer: cut", maybe=True)),
+        (Status(403, "Forbidden", "eve cannot create"), NotPlaced("eve cannot create", "create jobs.batch")),
+        (
+            Status(403, "Forbidden", "eve is attempting to grant RBAC permissions not currently held: {}"),
+            NotPlaced("you cannot give it rights that you have not yourself", "escalate jobs.batch"),
+        ),
+        (Status(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
+    ],
+)
+def test_answers(answer: Status | Lost, expected: NotPlaced) -> None:
+    assert Placing(Server(answer)).create(JOB) == expected  # type: ignore[arg-type]
+
+
+def test_credentials_that_are_not_accepted_end_it() -> None:
+    with pytest.raises(Unauthorized):
+        Placing(Server(Status(401, "Unauthorized", "no"))).create(JOB)  # type: ignore[arg-type]
+
+
+def test_what_is_there_is_read_by_its_name() -> None:
+    server = Server(Status(200), {"kind": "Job"})
+    assert Placing(server).there(JOB) == {"kind": "Job"}  # type: ignore[arg-type]
+    assert server.asked == [("GET", "/apis/batch/v1/namespaces/ns/jobs/a", {})]
+    assert Placing(Server(Status(404))).there(JOB) is None  # type: ignore[arg-type]
+
+
+@settings(deadline=None)
+@given(st.integers(100, 599), st.text(max_size=40), st.text(max_size=80))
+def test_any_answer_is_understood(code: int, reason: str, message: str) -> None:
+    try:
+        found = Placing(Server(Status(code, reason, message))).create(JOB)  # type: ignore[arg-type]
+    except Unauthorized:
+        assert code == 401
+    else:
+        assert (found is None) == (200 <= code < 300)

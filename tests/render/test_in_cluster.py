@@ -1,0 +1,47 @@
+"""Objects as they are printed: words above them that nothing in them can break out of, and the same objects below."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.render.in_cluster import Manifests, Step, as_json, as_yaml, logs, taken_away
+from tests.core.plan.in_cluster.errands import an_errand
+
+DOCS: tuple[dict[str, Any], ...] = ({"kind": "A", "n": 1, "text": "yes"}, {"kind": "B", "list": ["0", "", "a: b"]})
+
+
+def test_words_then_documents() -> None:
+    text = as_yaml(Manifests(("What it is.",), (Step("do:", "kubectl a"), Step("undo it:", "kubectl b")), DOCS))
+    assert text.splitlines()[:6] == [
+        "# What it is.",
+        "#",
+        "# do:       kubectl a",
+        "# undo it:  kubectl b",
+        "---",
+        "kind: A",
+    ]
+    assert tuple(yaml.safe_load_all(text)) == DOCS
+
+
+def test_json_is_a_list() -> None:
+    assert json.loads(as_json(Manifests(("x",), (), DOCS)))["items"] == list(DOCS)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_no_word_becomes_a_document(about: str, command: str) -> None:
+    text = as_yaml(Manifests((about,), (Step("do:", command),), DOCS))
+    assert tuple(yaml.safe_load_all(text)) == DOCS and "\x1b" not in text
+
+
+def test_commands_name_what_was_made_and_nothing_else() -> None:
+    errand = an_errand()
+    away = taken_away(errand, ("--context", "my cluster"))
+    assert away.startswith("kubectl delete cronjobs.batch,jobs.batch,configmaps,")
+    assert away.endswith(f"-n kube-system -l {errand.selector} --context 'my cluster'")
+    assert f"-l {errand.selector} -f" in logs(errand, ())
