@@ -175,7 +175,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
-    fleet = fleet_options.fleet_from(args, ("since",))
+    fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
     request = Request.from_args(args, words, several=fleet is not None)
     options = request.options
     wanted = inside.from_args(args, request)

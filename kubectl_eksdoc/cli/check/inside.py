@@ -100,6 +100,10 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         raise UsageError(f"{in_cluster.IN_CLUSTER} is of the live cluster: no other source goes with it")
     if request.files:
         raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
+    if request.earlier:
+        raise UsageError(
+            f"--since {request.earlier} is a file of this machine", f"Leave it out with {in_cluster.IN_CLUSTER}."
+        )
     if not args.schedule:
         raise UsageError("nothing says when it is to look", f'Give {_SCHEDULE} "0 6 * * *", or @daily.')
     try:
