@@ -49,6 +49,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "interruption": transcript.interruption,
     "interruption-rights": tables.interruption_rights,
     "interruption-stack": transcript.interruption_stack,
+    "snapshot": transcript.snapshot,
     "faulty-rehearsal": transcript.faults,
     "faults": tables.faults,
     "flags": tables.flags,

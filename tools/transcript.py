@@ -50,9 +50,9 @@ def comparison() -> str:
         path = Path(folder, SAVED)
         path.write_text(saved, encoding="utf-8")
         baseline = replace(read_baseline(str(path)), file=SAVED)
-    text, _ = _ran(*COMMAND, *WHAT_IF, "--baseline", SAVED, read=lambda _: baseline)
+    text, _ = _ran(*COMMAND, *WHAT_IF, "--since", SAVED, read=lambda _: baseline)
     before = f"$ kubectl eksdoc {' '.join(COMMAND)} -o json > {SAVED}"
-    command = f"$ kubectl eksdoc {' '.join((*COMMAND, *WHAT_IF))} --baseline {SAVED}"
+    command = f"$ kubectl eksdoc {' '.join((*COMMAND, *WHAT_IF))} --since {SAVED}"
     return _console(f"{before}\n{command}", text[: text.index("BLOCKERS")].rstrip("\n") + "\n\n[…]")
 
 
@@ -225,3 +225,12 @@ def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline, expected: 
 def _console(commands: str, said: str) -> str:
     lines = ["```console", commands, said, "```"]
     return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
+
+
+def snapshot() -> str:
+    """What a snapshot of the demo holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "demo.eksdoc"))
+        text, _ = _ran("snapshot", path, "--demo", expected=0)
+    shown = text.replace(path, "demo.eksdoc").rstrip("\n")
+    return _console("$ kubectl eksdoc snapshot demo.eksdoc --demo", shown)

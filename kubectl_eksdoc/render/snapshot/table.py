@@ -7,7 +7,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, told
 from kubectl_eksdoc.render.snapshot.view import SnapshotView
 from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import shown, wrap
 from kubectl_eksdoc.render.times import rfc3339
 
 _NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
@@ -15,7 +15,8 @@ _NEVER = "No Secret is in it. Values by which nothing is judged are digests, whi
 
 def table(view: SnapshotView, look: Look, full: bool) -> str:
     scene = view.scene
-    lines = [shown(f"{view.path}: {_size(view.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}", look), ""]
+    head = f"{view.path}: {_size(view.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}"
+    lines = [*wrap(shown(head, look), look.columns), ""]
     counted = [read for read in scene.reads if read.known and (read.count or full)]
     rows = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
     columns = [Column("LIST", floor=10), Column("OBJECTS", right=True)]
