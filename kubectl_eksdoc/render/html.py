@@ -16,7 +16,7 @@ TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "o
 _SHORT = 30
 """Cells of so many characters are not broken into lines."""
 
-_EMPTY = frozenset({"meta", "br", "rect", "line"})
+_EMPTY = frozenset({"meta", "br", "rect", "line", "input"})
 
 
 class Html(str):

@@ -27,7 +27,9 @@ def of(addons: Any, sides: dict[str, Any], eks: Any = EKS) -> tuple[Finding, ...
     facts = healthy()
     told = replace(facts.aws, addons=addons)
     around = CheckAround(eks, nobody, nobody, lambda name, _: sides[name], nobody, nobody, nobody)  # type: ignore[arg-type]
-    return summing.summed(facts.cluster, facts.way, told, around, frozenset([Need.PLAN_ADDONS]), ())[Need.PLAN_ADDONS]
+    summed = summing.summed(facts.cluster, facts.way, told, around, frozenset([Need.PLAN_ADDONS]), ())
+    assert summed.drain is None, "nobody asked for it"
+    return summed.findings[Need.PLAN_ADDONS]
 
 
 def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.render.drain import afterwards
-from kubectl_eksdoc.render.drain.page.findings import command_list
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
+from kubectl_eksdoc.render.pages.commands import command_list
 from kubectl_eksdoc.render.text import counted
 
 
