@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
 
 def suppressed(plan: CheckPlan) -> str:
-    """" 2 findings suppressed.", "" where none is."""
+    """With a space before; "" where none is."""
     return f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
 
 

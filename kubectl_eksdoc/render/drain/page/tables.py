@@ -28,21 +28,26 @@ def undrained(view: DrainView) -> Html:
     return table(*rows.undrained(view), _NAMES)
 
 
-def budgets(view: DrainView) -> Html:
-    """Those that block or are slow; the ones that fit are folded. Why one blocks stands among the blockers."""
-    fits = [h for h in rows.budget_order(view, full=True) if h.verdict is BudgetVerdict.FITS]
+def budgets(view: DrainView, most: int = MOST_PODS) -> Html:
+    """Those that block or are slow, at most so many of each, worst first; the ones that fit are folded. Why one blocks
+    stands among the blockers."""
+    order = rows.budget_order(view, full=True)
+    fits = sum(h.verdict is BudgetVerdict.FITS for h in order)
     columns, body = rows.budgets(view, full=True)
-    at = len(body) - len(fits)
-    bars = [_headroom(status_of(h.budget)) for h in rows.budget_order(view, full=True)]
+    at = len(body) - fits
     verdict = next(i for i, column in enumerate(columns) if column.title == "VERDICT")
     columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
-    body = [
-        [row[0], row[verdict], put(str(row[1]), bar), *row[2:verdict], row[verdict + 1]]
-        for row, bar in zip(body, bars, strict=True)
+    kept = [*range(at)][:most] + [*range(at, len(body))][:most]
+    drawn = [
+        [row[0], row[verdict], put(str(row[1]), _headroom(status_of(h.budget))), *row[2:verdict], row[verdict + 1]]
+        for row, h in ((body[i], order[i]) for i in kept)
     ]
-    hidden = folded(counted(len(fits), "budget") + " in which all fits", table(columns, body[at:], _NAMES))
+    told = min(at, most)
+    hidden = put(table(columns, drawn[told:], _NAMES), _more(fits - most, "budgets"))
+    shown = [table(columns, drawn[:told], _NAMES), _more(at - most, "budgets that block or are slow")]
     key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
-    return lines([table(columns, body[:at], _NAMES), hidden if fits else "", key if body else ""])
+    shown += [folded(counted(fits, "budget") + " in which all fits", hidden) if fits else Html("")]
+    return lines([*shown, key if body else ""])
 
 
 def evictions(view: DrainView) -> Html:
