@@ -41,3 +41,12 @@ def kubectl_of(version: str) -> str:
 def kubectl() -> str:
     """The path of the real kubectl, or the end of the test."""
     return found("kubectl")
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable")
+"""As distributions call it."""
+
+
+def chromium() -> str:
+    """The path of a Chromium, or the end of the test."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None) or missing("chromium")

@@ -18,9 +18,6 @@ from typing import Any
 
 import websocket
 
-from tests.needed import missing
-
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable")
 _PATIENCE_S = 60.0
 _FLAGS = (
     "--headless=new",
@@ -108,9 +105,8 @@ class Tab:
 
 
 @contextmanager
-def chromium() -> Iterator[Tab]:
-    """A browser with one empty page; ended with all that belongs to it. Without a browser the test ends."""
-    program = next(filter(None, map(shutil.which, NAMES)), None) or missing("chromium")
+def started(program: str) -> Iterator[Tab]:
+    """A browser with one empty page; ended with all that belongs to it."""
     home = Path(tempfile.mkdtemp(prefix="eksdoc-chromium-"))
     ran = subprocess.Popen(
         [program, *_FLAGS, f"--user-data-dir={home}", "about:blank"],

@@ -35,6 +35,7 @@ Examples:
   %(prog)s --only kubelet-skew,kube-proxy-skew
   %(prog)s --fail-on high -o json
   %(prog)s --suppressions accepted.yaml -o junit
+  %(prog)s --target 1.34 -o html > check.html
   %(prog)s --symptom dns --changed-since 2h
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s --demo --target 1.34

@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.check.plan import Judged
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.shown import Shown
+from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.html import Html, el, folded, lines, table
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column, Row
@@ -25,14 +26,15 @@ def judged(shown: Shown) -> Html:
 
 
 def _checks(shown: Shown) -> Html:
-    columns = [Column("RESULT"), Column("AREA"), Column("CODES"), Column("WAITS", drop=1)]
+    columns = [Column("RESULT"), Column("AREA"), Column("CODES"), Column("HAS TO BE SO", drop=1)]
     rows = [_check(shown, each) for part in shown.parts for each in part.judged]
     return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
 
 
 def _check(shown: Shown, of: Judged) -> Row:
+    before = NONE if of.check.gate is None else words.before(shown.plan, of.check.gate)
     codes = ", ".join(sorted(code.name for code in of.check.codes))
-    return [_ENDS[of.status], of.check.area.value, codes, words.before(shown.plan, of.check.gate)]
+    return [_ENDS[of.status], of.check.area.value, codes, before]
 
 
 def _read(shown: Shown) -> Html:

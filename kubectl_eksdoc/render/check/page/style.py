@@ -45,11 +45,20 @@ STYLE = (
   .way label { padding: .5rem .7rem .3rem; } .way details { margin-left: 1.2rem; }
 }
 @media print {
-  .lights li, .gates li, .way > li, summary { break-inside: avoid; }
-  #findings, #way, #drain, #unknown, #judged { break-before: page; }
-  .way > li { break-inside: auto; } .way label { break-after: avoid; }
+  @page { margin: 13mm; }
+  :root { font-size: 9pt; } body { font-size: 9pt; } h2 { margin-top: 1rem; }
+  .lights { grid-template-columns: repeat(4, 1fr); gap: .35rem; } .lights li { padding: .25rem .4rem; }
+  #findings, #way, #drain, #judged { break-before: page; }
+  .lights li, .gates li, .worst li { break-inside: avoid; }
+  summary { list-style: none; padding: .35rem .8rem; } summary::marker { content: ""; }
+  details > :last-child { padding-bottom: .4rem; }
+  details details { border: 0; margin: .1rem 0; } details details > summary { padding: .2rem 0; color: var(--soft); }
+  details[open] > summary { border: 0; margin: 0; } details details > ul { padding: 0 0 0 1.2rem; }
+  .way label { break-after: avoid; }
+  .way summary { display: none; }
   .way input { appearance: none; -webkit-appearance: none; border: 1.5px solid #000; border-radius: 2px; }
   .way input:checked::before { content: "✓"; display: block; font-size: 1rem; line-height: 1; text-align: center; }
+  #judged td.s { overflow-wrap: normal; }
 }
 """
 )
