@@ -47,6 +47,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable")
 """As distributions call it."""
 
 
-def chromium() -> str:
+def chromium(environ: Mapping[str, str] = os.environ) -> str:
     """The path of a Chromium, or the end of the test."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None) or missing("chromium")
+    paths = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
+    return next(filter(None, paths), None) or missing("chromium", environ)
