@@ -64,6 +64,12 @@ def folded(summary: str, *inside: str, open_: bool = False, class_: str = "") ->
     return el("details", el("summary", summary), BREAK, *inside, open=open_, class_=class_ or False)
 
 
+def more(count: int, what: str = "") -> Html:
+    """The line that says how many are left out; nothing where all are there."""
+    said = f"… and {count} more{f' {what}' if what else ''}; all of them are in -o json."
+    return el("p", said, class_="soft") if count > 0 else Html("")
+
+
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str | Cell]], names: Collection[str] = ()) -> Html:
     """A table that scrolls sideways by itself, by keys as well; what `names` lists are columns of names to copy.
 

@@ -180,7 +180,7 @@ def test_of_many_nodes_a_bar_is_a_group_in_a_wave() -> None:
 def test_of_very_many_waves_the_rest_is_counted() -> None:
     said = gantt(a_view_of_many(4 * MOST_BARS, 2 * MOST_BARS))
     assert said.count('class="wave"') == MOST_BARS // 2
-    assert f"… and {3 * MOST_BARS} nodes more; all of them are in -o json." in said
+    assert f"… and {3 * MOST_BARS} more nodes; all of them are in -o json." in said
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
-from kubectl_eksdoc.render.html import Html, el, lines, put, table
+from kubectl_eksdoc.render.html import Html, el, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row
 
 _MOST = MOST_ALIKE * 10
@@ -25,7 +25,5 @@ def accepted(plan: CheckPlan) -> Html:
         ]
         for each in plan.suppressed[:_MOST]
     ]
-    left = len(plan.suppressed) - len(rows)
-    more = el("p", f"… and {left} more; all of them are in -o json.", class_="soft") if left else ""
     notes = put(el("h3", "Out of date"), el("ul", *(el("li", each) for each in plan.notes))) if plan.notes else ""
-    return lines([table(columns, rows), more, notes])
+    return lines([table(columns, rows), more(len(plan.suppressed) - len(rows)), notes])

@@ -10,7 +10,7 @@ from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.head import LIGHTS, called, figures
 from kubectl_eksdoc.render.check.page.shown import Part, Shown, few
 from kubectl_eksdoc.render.findings import SIGNS
-from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, put
+from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages.commands import advice
 from kubectl_eksdoc.render.text import counted, listing
@@ -35,12 +35,11 @@ def _area(shown: Shown, part: Part) -> Html:
 
 
 def _cards(shown: Shown, found: Sequence[Finding]) -> Iterator[Html]:
-    kept, more = few(found)
+    kept, counted_only = few(found)
     for each in kept:
         yield card(shown, each)
-    for rest in more:
-        said = f"… and {rest.count} more of {rest.code.name} that {_STATUS[rest.status]}; all of them are in -o json."
-        yield el("p", said, class_="soft")
+    for rest in counted_only:
+        yield more(rest.count, f"of {rest.code.name} that {_STATUS[rest.status]}")
 
 
 def card(shown: Shown, found: Finding) -> Html:

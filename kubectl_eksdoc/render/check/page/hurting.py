@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
-from kubectl_eksdoc.render.html import Html, command, el, folded, lines, put, table
+from kubectl_eksdoc.render.html import Html, command, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row
 from kubectl_eksdoc.render.times import rfc3339
 
@@ -55,7 +55,6 @@ def changes(plan: CheckPlan) -> Html:
         return Html("")
     columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
     rows: list[Row] = [[rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in found.changes[:_MOST]]
-    left = len(found.changes) - len(rows)
-    more = el("p", f"… and {left} more; all of them are in -o json.", class_="soft") if left else ""
+    left = more(len(found.changes) - len(rows))
     unread = el("ul", *(el("li", f"? not known: {each}") for each in found.unread)) if found.unread else ""
-    return lines([table(columns, rows) or el("p", "Nothing that still shows."), more, unread])
+    return lines([table(columns, rows) or el("p", "Nothing that still shows."), left, unread])

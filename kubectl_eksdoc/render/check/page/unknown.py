@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.render.check.page.shown import Shown
 from kubectl_eksdoc.render.drain import rows
-from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
+from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row
 from kubectl_eksdoc.render.text import counted
 
@@ -40,7 +40,7 @@ def _answers(shown: Shown) -> Html:
     every = list(alike.values())
     drawn = table(columns, [_row(shown, found) for found in every[:_MOST]])
     left = sum(map(len, every[_MOST:]))
-    return put(drawn, el("p", f"… and {left} more; all of them are in -o json.", class_="soft") if left else "")
+    return put(drawn, more(left))
 
 
 def _row(shown: Shown, found: Sequence[Finding]) -> Row:

@@ -10,23 +10,25 @@ from kubectl_eksdoc.render.drain.groups import Advice, Group
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, put
+from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
 from kubectl_eksdoc.render.pages.commands import advice
 
+MOST_CARDS = 400
+"""In one section; the worst come first."""
 _MOST_OPEN = 8
 _MOST_NODES = 8
 _MOST_LINES = 8
 
 
 def cards(groups: Sequence[Group], view: DrainView, opened: bool = True) -> Html:
-    """All of `groups`; with `opened` the first of each code stands open, up to a few."""
+    """Of `groups` so many as one can read; with `opened` the first of each code stands open, up to a few."""
     seen: set[str] = set()
     parts = []
-    for group in groups:
+    for group in groups[:MOST_CARDS]:
         code = group.first.code.name
         parts.append(_card(group, view, opened and code not in seen and len(seen) < _MOST_OPEN))
         seen.add(code)
-    return lines(parts)
+    return lines([*parts, more(len(groups) - MOST_CARDS, "like these")])
 
 
 def _card(group: Group, view: DrainView, open_: bool) -> Html:
@@ -47,7 +49,7 @@ def _card(group: Group, view: DrainView, open_: bool) -> Html:
 
 def _inside(group: Group, view: DrainView, nodes: Sequence[str]) -> Html:
     told, uncounted = evidence(group)
-    more = [f"and {uncounted} more"] if uncounted else []
+    rest = [f"and {uncounted} more"] if uncounted else []
     return el(
         "div",
         lines(
@@ -56,7 +58,7 @@ def _inside(group: Group, view: DrainView, nodes: Sequence[str]) -> Html:
                 el("p", "missing: ", el("b", group.first.missing)) if group.first.missing else "",
                 _list("on", nodes),
                 _list("subjects", group.listed),
-                _list("lines of evidence", [*told, *more]),
+                _list("lines of evidence", [*told, *rest]),
                 *_remedies(unread(group, view)),
             ]
         ),

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.page.axis import at, axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.html import Html, el, lines
+from kubectl_eksdoc.render.html import Html, el, lines, more
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import duration
 
@@ -49,10 +49,8 @@ def gantt(view: DrainView) -> Html:
         rows += [el("div", f"{called} {wave}", class_="wave")] if len(waves) > 1 else []
         rows += [part for row in found for part in _drawn(row, marks, end)]
         bars, shown = bars + len(found), shown + len(members)
-    left = len(targets) - shown
-    more = el("p", f"… and {counted(left, 'node')} more; all of them are in -o json.", class_="soft") if left else ""
     key = el("p", _key("bar"), "pods are evicted", _key("rest"), "empty, until it is done", class_="key")
-    return el("div", el("div", lines(rows), class_="gantt"), more, key, class_="card")
+    return el("div", el("div", lines(rows), class_="gantt"), more(len(targets) - shown, "nodes"), key, class_="card")
 
 
 def _each(view: DrainView, members: Sequence[Target]) -> list[_Row]:

@@ -10,14 +10,17 @@ from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.course import new_names
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
-from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
+from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})
 
-MOST_PODS = 5000
-"""Rows of pods that a browser still shows at once; the rest is counted."""
+MOST_PODS = 2000
+"""Rows of pods that a page shows; the rest is counted."""
+
+MOST_BUDGETS = 400
+"""Rows of budgets, those that block or are slow and the others each."""
 
 
 def drained(view: DrainView) -> Html:
@@ -28,7 +31,7 @@ def undrained(view: DrainView) -> Html:
     return table(*rows.undrained(view), _NAMES)
 
 
-def budgets(view: DrainView, most: int = MOST_PODS) -> Html:
+def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
     """Those that block or are slow, at most so many of each, worst first; the ones that fit are folded. Why one blocks
     stands among the blockers."""
     order = rows.budget_order(view, full=True)
@@ -43,8 +46,8 @@ def budgets(view: DrainView, most: int = MOST_PODS) -> Html:
         for row, h in ((body[i], order[i]) for i in kept)
     ]
     told = min(at, most)
-    hidden = put(table(columns, drawn[told:], _NAMES), _more(fits - most, "budgets"))
-    shown = [table(columns, drawn[:told], _NAMES), _more(at - most, "budgets that block or are slow")]
+    hidden = put(table(columns, drawn[told:], _NAMES), more(fits - most, "budgets"))
+    shown = [table(columns, drawn[:told], _NAMES), more(at - most, "budgets that block or are slow")]
     key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
     shown += [folded(counted(fits, "budget") + " in which all fits", hidden) if fits else Html("")]
     return lines([*shown, key if body else ""])
@@ -62,21 +65,17 @@ def evictions(view: DrainView) -> Html:
         title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
         parts.append(folded(title, table(columns, body, _NAMES)))
     meant = el("p", said, class_="soft") if (said := new_names(view)) else ""
-    return lines([*parts, meant, _more(len(view.evictions) - len(kept), "evictions")])
+    return lines([*parts, meant, more(len(view.evictions) - len(kept), "evictions")])
 
 
 def left(view: DrainView) -> Html:
     kept = view.left[:MOST_PODS]
     shown = folded(left_by_verdict(view), table(*rows.left(kept, view), _NAMES)) if kept else ""
-    return lines([shown, _more(len(view.left) - len(kept), "pods")])
+    return lines([shown, more(len(view.left) - len(kept), "pods")])
 
 
 def unread(view: DrainView) -> Html:
     return table(*rows.unread(read for read in view.cluster.reads if not read.known), _NAMES)
-
-
-def _more(count: int, what: str) -> Html:
-    return el("p", f"… and {count} more {what}; all of them are in -o json.", class_="soft") if count > 0 else Html("")
 
 
 def _headroom(status: BudgetStatus | None) -> Html:
