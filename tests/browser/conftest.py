@@ -10,7 +10,7 @@ import pytest
 
 from tests import needed
 from tests.browser.chromium import Tab, started
-from tests.cli.running import run_cli
+from tests.browser.written import written
 
 AXE = "axe-core@4.14.1"
 """Its rules change with its version, so to the last digit."""
@@ -34,11 +34,7 @@ def tab() -> Iterator[Tab]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """By the names in `PAGES`."""
     folder = tmp_path_factory.mktemp("pages")
-    found = {}
-    for name, argv in _COMMANDS.items():
-        found[name] = folder / f"{name.replace(' ', '-')}.html"
-        found[name].write_text(run_cli(*argv, "-o", "html").out, encoding="utf-8")
-    return found
+    return {name: written(folder / f"{name.replace(' ', '-')}.html", *argv) for name, argv in _COMMANDS.items()}
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 
 from bench import replicated
 from tests.browser.chromium import Tab
-from tests.cli.running import run_cli
+from tests.browser.written import written
 from tests.contracts.source import ROOT
 
 pytestmark = pytest.mark.long
@@ -27,11 +27,15 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_of_a_check_is_small_and_opens_at_once(tab: Tab, dump: Path, tmp_path: Path) -> None:
-    page = tmp_path / "check.html"
-    page.write_text(run_cli("check", "--snapshot", str(dump), "--target", "1.34", "-o", "html").out, encoding="utf-8")
+    page = written(tmp_path / "check.html", "check", "--snapshot", str(dump), "--target", "1.34")
     _small_and_quick(tab, page)
     assert tab.run("document.body.innerText.includes('all of them are in -o json')")
     assert tab.run("document.querySelectorAll('#drain .gantt rect').length") > 0
+
+
+def test_the_page_of_the_drain_of_all_of_them_is_so_too(tab: Tab, dump: Path, tmp_path: Path) -> None:
+    search = ("--older-than", "v1.34", "--effort", "0")
+    _small_and_quick(tab, written(tmp_path / "plan.html", "drain", "plan", "--snapshot", str(dump), *search))
 
 
 def _small_and_quick(tab: Tab, page: Path) -> None:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.render.text import counted
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})
 
-MOST_PODS = 2000
+MOST_PODS = 1000
 """Rows of pods that a page shows; the rest is counted."""
 
 MOST_BUDGETS = 400
