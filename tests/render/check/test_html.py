@@ -250,3 +250,21 @@ def test_no_text_of_a_cluster_becomes_markup(text: str) -> None:
     page, plain = read(html(hostile(text))), read(html(hostile("x")))
     assert page.broken == []
     assert {tag for tag, _ in page.tags} == {tag for tag, _ in plain.tags}
+
+
+def test_a_finding_about_hundreds_of_nodes_is_a_line_and_told_in_full_below() -> None:
+    names = ", ".join(f"spot-{n}" for n in range(300))
+    text = html(view([check(Area.NODES, Gate.BEFORE_NODES, replace(SKEW, subject=Subject("Spot nodes", names)))]))
+    assert "Spot nodes spot-0, spot-1" in text and max(map(len, re.findall("<summary>(.*?)</summary>", text))) < 1000
+    assert f"Spot nodes {names}: {SKEW.message}" in read(text).text
+
+
+def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
+    why = Unknown("nobody is signed in to AWS")
+    lost = tuple(
+        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why.why}")
+        for i in range(40)
+    )
+    said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text
+    part = said[said.index("Not known, and why (40)") :]
+    assert part.count(why.why) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part

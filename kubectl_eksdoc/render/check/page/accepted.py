@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
+from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, about
 from kubectl_eksdoc.render.html import Html, el, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row
 
@@ -17,7 +17,7 @@ def accepted(plan: CheckPlan) -> Html:
         [
             put(
                 el("b", f"{each.finding.severity.value} {each.finding.code.name}"),
-                f": {each.finding.subject.kind} {each.finding.subject}: {each.finding.message}",
+                f": {about(each.finding)}: {each.finding.message}",
             ),
             each.by.reason,
             each.by.until.isoformat(),

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.render.check import steps
-from kubectl_eksdoc.render.check.page.shown import Shown
+from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.html import Html, command, el, folded, lines, put
 from kubectl_eksdoc.render.pages.commands import command_list
 
@@ -57,7 +57,7 @@ def _links(shown: Shown, step: Step) -> Iterator[Html]:
 
 
 def _link(shown: Shown, found: Finding) -> Html:
-    return el("li", el("a", f"{found.code.name}: {found.subject.kind} {found.subject}", href=f"#{shown.link(found)}"))
+    return el("li", el("a", f"{found.code.name}: {about(found)}", href=f"#{shown.link(found)}"))
 
 
 def _drains(shown: Shown, step: Step) -> Html:

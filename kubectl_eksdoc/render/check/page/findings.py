@@ -8,13 +8,15 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.head import LIGHTS, called, figures
-from kubectl_eksdoc.render.check.page.shown import Part, Shown, few
+from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Part, Shown, about, few
 from kubectl_eksdoc.render.findings import SIGNS
 from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages.commands import advice
-from kubectl_eksdoc.render.text import counted, listing
+from kubectl_eksdoc.render.text import counted, cut, listing
 
+_LONGEST = 400
+"""Characters of a message in one line of the list; below it stands all of it."""
 _MOST_EVIDENCE = 25
 _MOST_NODES = 6
 _STATUS = {Status.FAIL: "fail", Status.UNKNOWN: "are not known", Status.PASS: "block nothing"}
@@ -47,7 +49,7 @@ def card(shown: Shown, found: Finding) -> Html:
     word = "unknown" if found.status is Status.UNKNOWN else found.severity.value
     summary = put(
         el("span", f"{sign} {word}", class_=f"code {TONES[tone]}"), " ",
-        el("b", f"{found.subject.kind} {found.subject}"), f": {found.message}",
+        el("b", about(found)), f": {cut(found.message, _LONGEST, Look())}",
     )  # fmt: skip
     return folded(summary, _inside(shown, found))
 
@@ -60,16 +62,25 @@ def _inside(shown: Shown, found: Finding) -> Html:
         for each in found.remedy
         if each.when is when
     ]
-    parts = [el("p", _about(shown, found), class_="soft"), missing, _held_up(shown, found), *remedies, _evidence(found)]
+    head = el("p", _what_waits(shown, found), class_="soft")
+    parts = [head, *_in_full(found), missing, _held_up(shown, found), *remedies, _evidence(found)]
     return el("div", lines(parts), id=shown.anchors.get(found, False))
 
 
-def _about(shown: Shown, found: Finding) -> str:
+def _in_full(found: Finding) -> Iterator[Html]:
+    """What the line above had no room for."""
+    name = f"{found.subject.kind} {found.subject}"
+    if len(name) > LONGEST_NAME or len(found.message) > _LONGEST:
+        yield folded("In full", el("p", f"{name}: {found.message}"))
+
+
+def _what_waits(shown: Shown, found: Finding) -> str:
     """Its code, how bad it is, and what waits for it."""
     waits = "blocks nothing"
     if found.status is not Status.PASS:
         gate = shown.gate_of(found)
-        waits = "no step waits for it" if gate is None else f"to be mended {words.before(shown.plan, gate)}"
+        done = "to be known" if found.status is Status.UNKNOWN else "to be mended"
+        waits = "no step waits for it" if gate is None else f"{done} {words.before(shown.plan, gate)}"
     return f"{found.code.name} · {found.severity.value} · {waits}"
 
 

@@ -6,7 +6,7 @@ from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.page.shown import Part, Shown
+from kubectl_eksdoc.render.check.page.shown import Part, Shown, about
 from kubectl_eksdoc.render.html import Html, el, lines, put
 from kubectl_eksdoc.render.text import counted
 
@@ -30,7 +30,9 @@ _MOST_WORST = 5
 
 
 def first(shown: Shown) -> Html:
-    return lines([_answer(shown), _lights(shown), _worst(shown)])
+    """Where something hurts, its likely causes come next, and not the areas."""
+    hurts = shown.plan.diagnosis is not None
+    return lines([_answer(shown), *([] if hurts else [_lights(shown), _worst(shown)])])
 
 
 def route(shown: Shown) -> Html:
@@ -77,7 +79,7 @@ def _worst(shown: Shown) -> Html:
     """What fails and is critical."""
     grave = [each for each in shown.plan.findings if each.status is Status.FAIL and each.severity is Severity.CRITICAL]
     kept = grave[:_MOST_WORST]
-    rows = [el("li", el("a", f"{each.subject.kind} {each.subject}", href=f"#{shown.link(each)}"), f": {each.message}")
+    rows = [el("li", el("a", about(each), href=f"#{shown.link(each)}"), f": {each.message}")
             for each in kept]  # fmt: skip
     more = el("li", f"and {len(grave) - len(kept)} more that are critical") if len(grave) > len(kept) else ""
     return put(el("h2", "The worst of it"), el("ul", *rows, more, class_="worst")) if rows else Html("")

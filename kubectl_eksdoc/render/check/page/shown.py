@@ -14,9 +14,14 @@ from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import cut
 
 MOST_ALIKE = 12
 """Findings of one code and status in an area that the page shows; of more than these nobody reads each."""
+
+LONGEST_NAME = 120
+"""Characters of what a finding is about: some are about hundreds of nodes."""
 
 _GRAVE = (Severity.CRITICAL, Severity.HIGH)
 _LIGHTS = ("grave", "fails", "unknown", "fine", "unseen")
@@ -121,6 +126,11 @@ class Shown:
         counting = tuple(each for each in every if each.status is not Status.PASS and self.plan.counts(each))
         others = tuple(each for each in every if each.status is Status.PASS or not self.plan.counts(each))
         return Part(area, judged, counting, others)
+
+
+def about(found: Finding) -> str:
+    """What it is about, in a line however many names that has."""
+    return cut(f"{found.subject.kind} {found.subject}", LONGEST_NAME, Look())
 
 
 def few(found: Iterable[Finding], most: int = MOST_ALIKE) -> tuple[list[Finding], list[More]]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.render.check.page.shown import Shown
+from kubectl_eksdoc.render.check.brief import of_aws
+from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row
@@ -19,36 +20,38 @@ _MOST = 100
 
 def unknown(shown: Shown) -> Html:
     """Nothing where all is known."""
-    return lines([_aws(shown), _answers(shown), _lists(shown)])
+    every = [found for part in shown.worst_first for found in part.unknown]
+    by_aws = of_aws(shown.plan, every)
+    seen = frozenset(by_aws)
+    return lines([_aws(shown, by_aws), _answers(shown, [each for each in every if each not in seen]), _lists(shown)])
 
 
-def _aws(shown: Shown) -> Html:
-    """The one reason for many answers is said by itself."""
+def _aws(shown: Shown, found: Sequence[Finding]) -> Html:
+    """The one reason for many answers is said once."""
     eks = shown.plan.facts.eks
     if not isinstance(eks, Unknown):
         return Html("")
     missing = put(" Missing: ", el("b", eks.missing), ".") if eks.missing else ""
-    return el("p", el("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
+    said = el("p", el("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
+    codes = el("p", ", ".join(sorted({each.code.name for each in found})))
+    return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
 
 
-def _answers(shown: Shown) -> Html:
+def _answers(shown: Shown, found: Sequence[Finding]) -> Html:
     alike: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
-    for part in shown.worst_first:
-        for found in part.unknown:
-            alike[found.code.name, found.missing, _masked(found)].append(found)
-    columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("AREA AND CODE", drop=1)]
+    for each in found:
+        alike[each.code.name, each.missing, _masked(each)].append(each)
+    columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("CODE", drop=1)]
     every = list(alike.values())
-    drawn = table(columns, [_row(shown, found) for found in every[:_MOST]])
-    left = sum(map(len, every[_MOST:]))
-    return put(drawn, more(left))
+    rows = [_row(shown, some) for some in every[:_MOST]]
+    return put(table(columns, rows), more(sum(map(len, every[_MOST:]))))
 
 
 def _row(shown: Shown, found: Sequence[Finding]) -> Row:
     first = found[0]
-    of = f"{first.subject.kind} {first.subject}"
     others = f" and {len(found) - 1} more" if len(found) > 1 else ""
     link = el("a", first.code.name, href=f"#{shown.link(first)}")
-    return [el("b", first.missing or "a fact that nothing tells"), first.message, f"{of}{others}", link]
+    return [first.missing or "a fact that nothing tells", first.message, f"{about(first)}{others}", link]
 
 
 def _masked(found: Finding) -> str:
