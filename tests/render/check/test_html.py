@@ -268,3 +268,13 @@ def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
     said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text
     part = said[said.index("Not known, and why (40)") :]
     assert part.count(why.why) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
+
+
+def test_unknowns_that_lack_the_same_are_one_row() -> None:
+    alike = [replace(UNFIT, subject=Subject("Node", f"n-{i}"), message=f"what node n-{i} runs") for i in range(7)]
+    odd = [replace(UNFIT, missing="the options", message=f"instance i-{i} is not known") for i in range(9)]
+    two = [replace(UNFIT, missing="the log", message=said) for said in ("this", "that")]
+    text = html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *alike, *odd, *two)]))
+    section = text[text.index('<section id="unknown">') : text.index('<section id="judged">')]
+    assert section.count("<tr>") == 1 + 1 + 1 + 2
+    assert "Node n-0 and 6 more" in section and "Addon coredns and 8 more" in section

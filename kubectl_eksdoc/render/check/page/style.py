@@ -42,6 +42,7 @@ STYLE = (
 @media (max-width: 40rem) {
   .gates { grid-template-columns: 1fr; } .lights { grid-template-columns: 1fr 1fr; gap: .4rem; }
   .lights li { grid-template-columns: 1.8rem 1fr; padding: .4rem; }
+  #unknown td { overflow-wrap: anywhere; min-width: 6.5rem; }
   .way label { padding: .5rem .7rem .3rem; } .way details { margin-left: 1.2rem; }
 }
 @media print {

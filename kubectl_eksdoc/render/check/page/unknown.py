@@ -16,6 +16,8 @@ from kubectl_eksdoc.render.text import counted
 
 _MOST = 100
 """Rows: equal ones are one."""
+_MOST_TEXTS = 3
+"""Of one code for want of one thing."""
 
 
 def unknown(shown: Shown) -> Html:
@@ -38,13 +40,21 @@ def _aws(shown: Shown, found: Sequence[Finding]) -> Html:
 
 
 def _answers(shown: Shown, found: Sequence[Finding]) -> Html:
-    alike: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
-    for each in found:
-        alike[each.code.name, each.missing, _masked(each)].append(each)
     columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("CODE", drop=1)]
-    every = list(alike.values())
+    every = _alike(found)
     rows = [_row(shown, some) for some in every[:_MOST]]
     return put(table(columns, rows), more(sum(map(len, every[_MOST:]))))
+
+
+def _alike(found: Sequence[Finding]) -> list[list[Finding]]:
+    """What lacks the same and says the same goes together; so does what says too many different things."""
+    said: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        said[each.code.name, each.missing][_masked(each)].append(each)
+    groups: list[list[Finding]] = []
+    for texts in said.values():
+        groups += texts.values() if len(texts) <= _MOST_TEXTS else [[one for some in texts.values() for one in some]]
+    return groups
 
 
 def _row(shown: Shown, found: Sequence[Finding]) -> Row:
