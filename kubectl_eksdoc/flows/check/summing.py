@@ -77,16 +77,16 @@ def summed(
     def notices() -> InterruptionPlan:
         return interruption.look_at_interruption(cluster, around.interruption, Wish(again=again))
 
-    drain = _or_why_not(lambda: replacement(cluster, way)) if Need.PLAN_DRAIN in needs else None
+    planned = _or_why_not(lambda: replacement(cluster, way)) if Need.PLAN_DRAIN in needs else None
     makers: Mapping[Need, Callable[[], Sum]] = {
-        Need.PLAN_DRAIN: lambda: _holding_up(drain),
+        Need.PLAN_DRAIN: lambda: _holding_up(planned),
         Need.PLAN_ADDONS: lambda: _addons(cluster, way, told, around),
         Need.PLAN_IMDS: lambda: metadata.plan_imds(cluster, around.machines, HOPS, around.interruption.inside).findings,
         Need.PLAN_DNS: lambda: _dns(cluster, around, notices),
         Need.PLAN_INTERRUPTION: lambda: notices().findings,
     }
     found = {need: _or_why_not(make) for need, make in makers.items() if need in needs}
-    return Summed(found, None if isinstance(drain, Unknown) else drain)
+    return Summed(found, None if isinstance(planned, Unknown) else planned)
 
 
 def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
@@ -113,11 +113,11 @@ def replacement(cluster: Cluster, way: Way) -> DrainPlan | None:
     return make_plan(cluster, targets, AS_A_GROUP_UPDATES) if targets else None
 
 
-def _holding_up(drain: DrainPlan | Unknown | None) -> Sum:
+def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
     """What would hold up the replacement."""
-    if isinstance(drain, Unknown):
-        return drain
-    found = () if drain is None else drain.findings
+    if isinstance(planned, Unknown):
+        return planned
+    found = () if planned is None else planned.findings
     return tuple(each for each in found if each.code is not codes.NEEDS_NODES)  # its own update brings them
 
 

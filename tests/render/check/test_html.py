@@ -119,6 +119,13 @@ def test_the_answer_is_a_sign_a_word_and_a_tone(checks: list, tone: str, answer:
     assert f'<div class="verdict {tone}"><strong>{answer}</strong>' in html(view(checks))
 
 
+def test_at_the_end_of_the_way_what_is_left_behind_is_no_longer_to_come() -> None:
+    behind = [check(Area.NODES, Gate.AFTER, SKEW)]
+    before, after = html(view(behind)), html(view(behind, facts=healthy(target="1.33")))
+    assert '<span class="warn">! 1 finding</span>' in before
+    assert '<span class="bad">✗ 1 finding</span>' in after and '<div class="verdict bad"><strong>✗ Not yet' in after
+
+
 def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
     low = replace(SKEW, severity=Severity.LOW)
     text = html(view([*usual(), check(Area.RUNTIME, None, low)]))

@@ -27,7 +27,7 @@ _MOST_NAMES = 8
 _PLAN = "kubectl eksdoc drain plan "
 _HOW = (
     "As the update of a managed node group does it: one new node joins first; pods without a controller and with"
-    " emptyDir are evicted, too. No order was searched. What blocks is among the findings."
+    " emptyDir are evicted, too. No order was searched."
 )
 
 
@@ -40,7 +40,7 @@ def drain(shown: Shown) -> Html:
     return lines(
         [
             el("p", f"All nodes that are older than {target}. ", verdict(view)),
-            el("p", _HOW, class_="soft"),
+            el("p", _HOW, " What blocks is among the findings." if shown.plan.wish.whole else "", class_="soft"),
             _groups(shown, view),
             el("h3", "Over time"),
             timeline(view) or el("p", "No node can be emptied, so there is no course of time to show."),

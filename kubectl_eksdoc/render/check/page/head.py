@@ -6,18 +6,18 @@ from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.page.shown import Part, Shown, about
+from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
 from kubectl_eksdoc.render.html import Html, el, lines, put
 from kubectl_eksdoc.render.text import counted
 
 LIGHTS = {
-    "grave": ("✗", "bad", "something critical or high fails"),
-    "fails": ("!", "warn", "something less severe fails"),
-    "unknown": ("?", "open", "something is not known"),
-    "fine": ("✓", "good", "all that was looked at is fine"),
-    "unseen": ("–", "unseen", "not looked at"),
+    Light.GRAVE: ("✗", "bad", "something critical or high fails"),
+    Light.FAILS: ("!", "warn", "something less severe fails"),
+    Light.UNKNOWN: ("?", "open", "something is not known"),
+    Light.FINE: ("✓", "good", "all that was looked at is fine"),
+    Light.UNSEEN: ("–", "unseen", "not looked at"),
 }
-"""Of each light its sign, its class, and what it means."""
+"""Of each its sign, its class, and what it means."""
 
 BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
 
@@ -62,15 +62,20 @@ def _standing(shown: Shown, verdict: words.Verdict) -> tuple[str, str]:
     """The sign and the tone of the answer."""
     if not verdict.against:
         return GOOD
-    before = (Gate.BEFORE_CONTROL_PLANE, Gate.BEFORE_NODES) if shown.plan.wish.whole else tuple(Gate)
-    return BAD if any(shown.plan.of(gate, Status.FAIL) for gate in before) else OPEN
+    now = [gate for gate in Gate if not _is_later(shown, gate)]
+    return BAD if any(shown.plan.of(gate, Status.FAIL) for gate in now) else OPEN
+
+
+def _is_later(shown: Shown, gate: Gate) -> bool:
+    """Before an upgrade nodes are always behind its target: the way itself mends that."""
+    return gate is Gate.AFTER and shown.plan.wish.whole and bool(shown.plan.facts.way.steps)
 
 
 def _gate(shown: Shown, gate: Gate) -> Html:
     plan = shown.plan
     sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if plan.of(gate, Status.UNKNOWN) else GOOD
-    if gate is Gate.AFTER and sign == BAD[0]:
-        sign, tone = LATER  # nodes are always behind before they are upgraded
+    if _is_later(shown, gate) and plan.of(gate, Status.FAIL):
+        sign, tone = LATER
     found = words.at_gate(plan, gate) or "nothing stands against it"
     return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cached_property
 
 from kubectl_eksdoc.core.model.codes import Code
@@ -24,7 +25,16 @@ LONGEST_NAME = 120
 """Characters of what a finding is about: some are about hundreds of nodes."""
 
 _GRAVE = (Severity.CRITICAL, Severity.HIGH)
-_LIGHTS = ("grave", "fails", "unknown", "fine", "unseen")
+
+
+class Light(Enum):
+    """Of an area, the worst first. GRAVE: something critical or high fails; UNSEEN: nobody looked."""
+
+    GRAVE = auto()
+    FAILS = auto()
+    UNKNOWN = auto()
+    FINE = auto()
+    UNSEEN = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +55,12 @@ class Part:
         return tuple(each for each in self.counting if each.status is Status.UNKNOWN)
 
     @property
-    def light(self) -> str:
-        """One of ``grave`` (something critical or high fails), ``fails``, ``unknown``, ``fine``, ``unseen``."""
+    def light(self) -> Light:
         if not self.judged:
-            return "unseen"
+            return Light.UNSEEN
         if self.fails:
-            return "grave" if any(each.severity in _GRAVE for each in self.fails) else "fails"
-        return "unknown" if self.unknown else "fine"
+            return Light.GRAVE if any(each.severity in _GRAVE for each in self.fails) else Light.FAILS
+        return Light.UNKNOWN if self.unknown else Light.FINE
 
     @property
     def anchor(self) -> str:
@@ -86,7 +95,7 @@ class Shown:
     def worst_first(self) -> tuple[Part, ...]:
         """Those in which something was looked at."""
         seen = (part for part in self.parts if part.judged)
-        return tuple(sorted(seen, key=lambda part: (_LIGHTS.index(part.light), _rank(part))))
+        return tuple(sorted(seen, key=lambda part: (part.light.value, _rank(part))))
 
     @cached_property
     def gate_of(self) -> GateOf:

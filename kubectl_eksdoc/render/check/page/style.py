@@ -37,12 +37,12 @@ STYLE = (
 .way details { border: 0; margin: 0 0 .2rem 1.9rem; background: none; }
 .way summary { padding-top: .1rem; color: var(--soft); font-size: .9rem; }
 .way .tag { font-weight: 600; }
+#unknown td { overflow-wrap: anywhere; min-width: 6.5rem; }
 .tag.bad { color: var(--bad); border-color: var(--bad); }
 @media (max-width: 60rem) { .lights { grid-template-columns: repeat(3, 1fr); } }
 @media (max-width: 40rem) {
   .gates { grid-template-columns: 1fr; } .lights { grid-template-columns: 1fr 1fr; gap: .4rem; }
   .lights li { grid-template-columns: 1.8rem 1fr; padding: .4rem; }
-  #unknown td { overflow-wrap: anywhere; min-width: 6.5rem; }
   .way label { padding: .5rem .7rem .3rem; } .way details { margin-left: 1.2rem; }
 }
 @media print {

@@ -16,7 +16,7 @@ from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import duration
 
 NO_GROUP = "without a group"
-
+"""Where the name of a group of nodes stands."""
 
 MOST_BARS = 200
 """Beyond these no picture tells anything: the nodes of one group that go in the same wave are one bar, then."""
