@@ -37,7 +37,7 @@ class Tab:
     """One page, and what it has asked of the network."""
 
     def __init__(self, url: str) -> None:
-        self._socket = websocket.create_connection(url, timeout=_PATIENCE_S, enable_multithread=False)
+        self._socket = _connected(url)
         self._sent = 0
         self.requests: list[str] = []
         self.errors: list[str] = []
@@ -133,7 +133,7 @@ def started(program: str) -> Iterator[Tab]:
 def _page_of(ran: subprocess.Popen[bytes], home: Path) -> str:
     """The address of the empty page, once the browser has written at which port it listens."""
     port = _port(ran, home / "DevToolsActivePort")
-    browser = websocket.create_connection(f"ws://127.0.0.1:{port[0]}{port[1]}", timeout=_PATIENCE_S)
+    browser = _connected(f"ws://127.0.0.1:{port[0]}{port[1]}")
     try:
         browser.send(json.dumps({"id": 1, "method": "Target.getTargets"}))
         while (told := json.loads(browser.recv())).get("id") != 1:
@@ -142,6 +142,11 @@ def _page_of(ran: subprocess.Popen[bytes], home: Path) -> str:
         browser.close()
     (page,) = (each["targetId"] for each in told["result"]["targetInfos"] if each["type"] == "page")
     return f"ws://127.0.0.1:{port[0]}/devtools/page/{page}"
+
+
+def _connected(url: str) -> websocket.WebSocket:
+    """Past any proxy of the surroundings."""
+    return websocket.create_connection(url, timeout=_PATIENCE_S, http_no_proxy=["127.0.0.1"])
 
 
 def _port(ran: subprocess.Popen[bytes], written: Path) -> tuple[str, str]:
