@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import websocket
 
@@ -145,8 +147,10 @@ def _page_of(ran: subprocess.Popen[bytes], home: Path) -> str:
 
 
 def _connected(url: str) -> websocket.WebSocket:
-    """Past any proxy of the surroundings."""
-    return websocket.create_connection(url, timeout=_PATIENCE_S, http_no_proxy=["127.0.0.1"])
+    """By a socket of our own: the library's would go through a proxy that the environment names."""
+    where = urlsplit(url)
+    line = socket.create_connection((where.hostname, where.port), _PATIENCE_S)
+    return websocket.create_connection(url, timeout=_PATIENCE_S, socket=line)
 
 
 def _port(ran: subprocess.Popen[bytes], written: Path) -> tuple[str, str]:
