@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
 from kubectl_eksdoc.render.pages.commands import advice
 
-MOST_CARDS = 400
+MOST_CARDS = 200
 """In one section; the worst come first."""
 _MOST_OPEN = 8
 _MOST_NODES = 8

@@ -11,6 +11,7 @@ from kubectl_eksdoc.render.drain.course import new_names
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
 
@@ -19,16 +20,31 @@ _NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})
 MOST_PODS = 1000
 """Rows of pods that a page shows; the rest is counted."""
 
-MOST_BUDGETS = 400
+MOST_UNDRAINED = 1000
+"""Rows of nodes that are not drained."""
+
+_MOST_OPEN = 300
+"""Rows of one table that are laid out at once."""
+
+MOST_BUDGETS = 100
 """Rows of budgets, those that block or are slow and the others each."""
 
 
 def drained(view: DrainView) -> Html:
-    return table(*rows.drained(view), _NAMES)
+    return _long(rows.drained(view))
 
 
 def undrained(view: DrainView) -> Html:
-    return table(*rows.undrained(view), _NAMES)
+    columns, body = rows.undrained(view)
+    return put(_long((columns, body[:MOST_UNDRAINED])), more(len(body) - MOST_UNDRAINED, "nodes"))
+
+
+def _long(drawn: Drawn) -> Html:
+    """What a browser would take long to lay out is folded."""
+    columns, body = drawn
+    rest = body[_MOST_OPEN:]
+    hidden = folded(f"{counted(len(rest), 'node')} more", table(columns, rest, _NAMES)) if rest else ""
+    return put(table(columns, body[:_MOST_OPEN], _NAMES), hidden)
 
 
 def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
