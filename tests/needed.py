@@ -41,3 +41,13 @@ def kubectl_of(version: str) -> str:
 def kubectl() -> str:
     """The path of the real kubectl, or the end of the test."""
     return found("kubectl")
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable")
+"""As distributions call it."""
+
+
+def chromium(environ: Mapping[str, str] = os.environ) -> str:
+    """The path of a Chromium, or the end of the test."""
+    paths = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
+    return next(filter(None, paths), None) or missing("chromium", environ)

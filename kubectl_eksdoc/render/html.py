@@ -16,7 +16,7 @@ TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "o
 _SHORT = 30
 """Cells of so many characters are not broken into lines."""
 
-_EMPTY = frozenset({"meta", "br", "rect", "line"})
+_EMPTY = frozenset({"meta", "br", "rect", "line", "input"})
 
 
 class Html(str):
@@ -64,8 +64,14 @@ def folded(summary: str, *inside: str, open_: bool = False, class_: str = "") ->
     return el("details", el("summary", summary), BREAK, *inside, open=open_, class_=class_ or False)
 
 
+def more(count: int, what: str = "") -> Html:
+    """The line that says how many are left out; nothing where all are there."""
+    said = f"… and {count} more{f' {what}' if what else ''}; all of them are in -o json."
+    return el("p", said, class_="soft") if count > 0 else Html("")
+
+
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str | Cell]], names: Collection[str] = ()) -> Html:
-    """A table that scrolls sideways by itself; what `names` lists are columns of names to copy.
+    """A table that scrolls sideways by itself, by keys as well; what `names` lists are columns of names to copy.
 
     A column that a narrow terminal would drop is left out on a narrow screen as well.
     """
@@ -73,11 +79,12 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str | Cell]], names
         return Html("")
     marks = [_mark(column, i, rows, column.title in names) for i, column in enumerate(columns)]
     titles = (
-        el("th", c.title.capitalize(), class_=m.replace("name", "").strip() or False)
+        el("th" if c.title else "td", c.title.capitalize(), class_=m.replace("name", "").strip() or False)
         for c, m in zip(columns, marks, strict=True)
     )
     body = (el("tr", *(_cell(cell, mark) for cell, mark in zip(row, marks, strict=True))) for row in rows)
-    return el("div", el("table", el("thead", el("tr", *titles)), BREAK, el("tbody", lines(body))), class_="scroll")
+    whole = el("table", el("thead", el("tr", *titles)), BREAK, el("tbody", lines(body)))
+    return el("div", whole, class_="scroll", tabindex=0)
 
 
 def page(title: str, style: str, body: str) -> Html:

@@ -16,7 +16,13 @@ CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg", encoding="utf-8")
 
 # The pool, its errors and its authorities are the official client's own: it names the versions that fit.
-COMES_WITH = {"urllib3": "kubernetes", "certifi": "kubernetes", "rich": "textual", "botocore": "boto3"}
+COMES_WITH = {
+    "urllib3": "kubernetes",
+    "certifi": "kubernetes",
+    "websocket-client": "kubernetes",
+    "rich": "textual",
+    "botocore": "boto3",
+}
 
 
 def normal(name: str) -> str:

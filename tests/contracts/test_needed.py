@@ -24,6 +24,13 @@ def test_in_ci_it_fails() -> None:
         needed.found("kubectl", {**NOWHERE, "EKSDOC_CI": "1"})
 
 
+def test_so_it_is_with_a_browser() -> None:
+    with pytest.raises(pytest.skip.Exception, match="no chromium here"):
+        needed.chromium(NOWHERE)
+    with pytest.raises(pytest.fail.Exception, match="CI must have chromium"):
+        needed.chromium({**NOWHERE, "EKSDOC_CI": "1"})
+
+
 def test_what_is_there_is_found(tmp_path: Path) -> None:
     (tmp_path / "kubectl").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "kubectl").chmod(0o755)

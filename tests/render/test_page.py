@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import re
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
@@ -17,7 +18,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.page.gantt import gantt
+from kubectl_eksdoc.render.drain.page.gantt import MOST_BARS, gantt
 from kubectl_eksdoc.render.drain.page.headroom import over_time
 from kubectl_eksdoc.render.drain.page.tables import MOST_PODS
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES
@@ -28,7 +29,7 @@ from tests.render.plans import a_target, a_view, an_empty_plan
 from tests.render.test_recorded import view_of
 from tests.render.test_safety import NASTY, TRICKS, a_hostile_view
 
-EMPTY = {"meta", "rect", "line", "br"}
+EMPTY = {"meta", "rect", "line", "br", "input"}
 
 
 @dataclass
@@ -153,6 +154,33 @@ def test_waves_are_told_apart() -> None:
     view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=estimate))
     said = read(view).text
     assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
+
+
+def a_view_of_many(nodes: int, waves: int) -> DrainView:
+    """Of two groups in turn; a wave takes ten seconds."""
+    names = [f"n-{n}" for n in range(nodes)]
+    targets = tuple(
+        replace(a_target("old-0", TargetVerdict.DRAINS, n + 1, wave=n * waves // nodes + 1), node=a_node(name, group=g))
+        for n, (name, g) in enumerate(zip(names, itertools.cycle(("blue", "")), strict=False))
+    )
+    spans = tuple(Span(t.node.name, 10 * t.wave - 10, 10 * t.wave - 3, 10 * t.wave) for t in targets)
+    estimate = Estimate(10 * waves, 10 * waves, spans, 1, ())
+    return a_view(an_empty_plan(targets=targets, estimate=estimate))
+
+
+def test_of_many_nodes_a_bar_is_a_group_in_a_wave() -> None:
+    page = Page()
+    page.feed(gantt(a_view_of_many(4 * MOST_BARS, 2)))
+    assert page.done().broken == []
+    assert [a["class"] for tag, a in page.tags if tag == "rect" and "x" in a].count("bar") == 4
+    assert page.text.count(f"blue: {MOST_BARS} nodes") == page.text.count(f"without a group: {MOST_BARS} nodes") == 4
+    assert f"blue: {MOST_BARS} nodes: 10s to 17s, done after 20s" in page.text
+
+
+def test_of_very_many_waves_the_rest_is_counted() -> None:
+    said = gantt(a_view_of_many(4 * MOST_BARS, 2 * MOST_BARS))
+    assert said.count('class="wave"') == MOST_BARS // 2
+    assert f"… and {3 * MOST_BARS} more nodes; all of them are in -o json." in said
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ Examples:
   %(prog)s --only kubelet-skew,kube-proxy-skew
   %(prog)s --fail-on high -o json
   %(prog)s --suppressions accepted.yaml -o junit
+  %(prog)s --target 1.34 -o html > check.html
   %(prog)s --symptom dns --changed-since 2h
   %(prog)s --fleet 'prod-*' --target 1.34
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from kubectl_eksdoc.core.model import codes, coredns
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -22,6 +24,7 @@ from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
 from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
@@ -30,6 +33,16 @@ from kubectl_eksdoc.flows import addon, dns, drain, interruption, metadata
 from kubectl_eksdoc.flows.check.around import CheckAround
 
 Sum = tuple[Finding, ...] | Unknown
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained."""
+
+    findings: Mapping[Need, Sum]
+    drain: DrainPlan | None = None
+
 
 HOPS = 2
 """So far is a pod with a network of its own from the metadata service."""
@@ -53,7 +66,7 @@ _LEFT_TO_OTHERS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
 
 def summed(
     cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround, needs: frozenset[Need], again: tuple[str, ...]
-) -> Mapping[Need, Sum]:
+) -> Summed:
     """Of those of `needs` that are other commands. `again`: the words that lead to the same cluster once more.
 
     Raises:
@@ -64,17 +77,19 @@ def summed(
     def notices() -> InterruptionPlan:
         return interruption.look_at_interruption(cluster, around.interruption, Wish(again=again))
 
+    planned = _or_why_not(lambda: replacement(cluster, way)) if Need.PLAN_DRAIN in needs else None
     makers: Mapping[Need, Callable[[], Sum]] = {
-        Need.PLAN_DRAIN: lambda: drains(cluster, way),
+        Need.PLAN_DRAIN: lambda: _holding_up(planned),
         Need.PLAN_ADDONS: lambda: _addons(cluster, way, told, around),
         Need.PLAN_IMDS: lambda: metadata.plan_imds(cluster, around.machines, HOPS, around.interruption.inside).findings,
         Need.PLAN_DNS: lambda: _dns(cluster, around, notices),
         Need.PLAN_INTERRUPTION: lambda: notices().findings,
     }
-    return {need: _or_why_not(make) for need, make in makers.items() if need in needs}
+    found = {need: _or_why_not(make) for need, make in makers.items() if need in needs}
+    return Summed(found, None if isinstance(planned, Unknown) else planned)
 
 
-def _or_why_not(make: Callable[[], Sum]) -> Sum:
+def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
     """One command that could not be answered takes no other with it.
 
     Raises:
@@ -92,10 +107,17 @@ def _or_why_not(make: Callable[[], Sum]) -> Sum:
         return Unknown(error.message)
 
 
-def drains(cluster: Cluster, way: Way) -> tuple[Finding, ...]:
-    """What would hold up the replacement of all nodes that are older than the target."""
+def replacement(cluster: Cluster, way: Way) -> DrainPlan | None:
+    """Of all nodes that are older than the target; None where there are none."""
     targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
-    found = make_plan(cluster, targets, AS_A_GROUP_UPDATES).findings if targets else ()
+    return make_plan(cluster, targets, AS_A_GROUP_UPDATES) if targets else None
+
+
+def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
+    """What would hold up the replacement."""
+    if isinstance(planned, Unknown):
+        return planned
+    found = () if planned is None else planned.findings
     return tuple(each for each in found if each.code is not codes.NEEDS_NODES)  # its own update brings them
 
 

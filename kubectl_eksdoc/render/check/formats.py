@@ -26,6 +26,12 @@ def _markdown(view: CheckView, look: Look) -> str:
     return ticket(view, look)
 
 
+def _html(view: CheckView, look: Look) -> str:
+    from kubectl_eksdoc.render.check.page.page import page
+
+    return page(view, look)
+
+
 def _junit(view: CheckView, look: Look) -> str:
     from kubectl_eksdoc.render.check.junit import junit
 
@@ -51,6 +57,7 @@ FORMATS: Formats[CheckView] = Formats(
         "wide": _wide,
         **documents(_document),
         "markdown": _markdown,
+        "html": _html,
         "junit": _junit,
         "sarif": _sarif,
     },

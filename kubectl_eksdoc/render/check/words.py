@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
@@ -22,12 +24,29 @@ def before(plan: CheckPlan, gate: Gate | None) -> str:
 def in_short(plan: CheckPlan) -> str:
     """The first lines: which way, may it be gone, and what stands against it."""
     if plan.diagnosis is not None:
-        return _symptom(plan.diagnosis)
-    suppressed = f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
-    return f"{_way(plan)} {_verdict(plan)}{suppressed}"
+        return symptom(plan.diagnosis)
+    return f"{way(plan)} {verdict(plan).text}{suppressed(plan)}"
 
 
-def _symptom(found: Diagnosis) -> str:
+class Verdict(NamedTuple):
+    """`head` is the answer, `rest` what it rests on, with what joins them. `against`: whether something is in the way
+    of the next step, be it only that it is not known."""
+
+    head: str
+    rest: str
+    against: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.head}{self.rest}"
+
+
+def suppressed(plan: CheckPlan) -> str:
+    """With a space before; "" where none is."""
+    return f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
+
+
+def symptom(found: Diagnosis) -> str:
     """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
     unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""
     causes = counted(len(found.suspects), "possible cause") if found.suspects else "no cause found"
@@ -39,38 +58,43 @@ _LATENT = " Nothing shows that any of this hurts now: see with --changed-since 2
 """The likeliest of what lies in wait is no proof: somebody would mend the wrong thing, and wait."""
 
 
-def _way(plan: CheckPlan) -> str:
-    way = plan.facts.way
-    assumed = f" ({way.told_by})" if way.assumed else ""
-    if not way.steps:
-        return f"The control plane has {in_words(way.now)}{assumed}, which is the target; the rest is to follow."
-    return f"From {way.text}{assumed}."
+def way(plan: CheckPlan) -> str:
+    """From where to where."""
+    found = plan.facts.way
+    assumed = f" ({found.told_by})" if found.assumed else ""
+    if not found.steps:
+        return f"The control plane has {in_words(found.now)}{assumed}, which is the target; the rest is to follow."
+    return f"From {found.text}{assumed}."
 
 
-def _verdict(plan: CheckPlan) -> str:
+def at_gate(plan: CheckPlan, gate: Gate) -> str:
+    """``17 findings and 1 unknown``, "" where nothing stands against it."""
+    fails, unknown = len(plan.of(gate, Status.FAIL)), len(plan.of(gate, Status.UNKNOWN))
+    parts = [counted(fails, "finding")] if fails else []
+    return joined([*parts, f"{unknown} unknown"] if unknown else parts)
+
+
+def verdict(plan: CheckPlan) -> Verdict:
+    """Where no symptom was named: may it be gone, and what stands against it."""
     said, held = [], False
     for gate in Gate:
-        fails, unknown = len(plan.of(gate, Status.FAIL)), len(plan.of(gate, Status.UNKNOWN))
-        if fails or unknown:
-            parts = [counted(fails, "finding")] if fails else []
-            parts += [f"{unknown} unknown"] if unknown else []
-            said.append(f"{joined(parts)} {before(plan, gate)}")
+        if found := at_gate(plan, gate):
+            said.append(f"{found} {before(plan, gate)}")
             held = held or gate is not Gate.AFTER
     if said and not held and plan.wish.whole and plan.facts.way.steps:
         # Before the upgrade nodes are always behind its target: the way itself mends that.
-        return f"Nothing stands against the next step; still to come: {'; '.join(said)}."
+        return Verdict("Nothing stands against the next step", f"; still to come: {'; '.join(said)}.", False)
     if said:
-        return f"Not yet: {'; '.join(said)}."
+        return Verdict("Not yet", f": {'; '.join(said)}.", True)
     beside = len(plan.of(None, Status.FAIL))
     if beside:
-        return f"Nothing blocks a step; {counted(beside, 'finding')} besides."
+        return Verdict("Nothing blocks a step", f"; {counted(beside, 'finding')} besides.", False)
     slight = sum(_too_slight(plan, each) for each in plan.findings)
     if slight:
         verb = "is" if slight == 1 else "are"
-        return (
-            f"Nothing counts at --fail-on {plan.wish.fail_on.value}: {counted(slight, 'finding')} {verb} less severe."
-        )
-    return "Nothing to do: all that was looked at is as it should be."
+        rest = f": {counted(slight, 'finding')} {verb} less severe."
+        return Verdict(f"Nothing counts at --fail-on {plan.wish.fail_on.value}", rest, False)
+    return Verdict("Nothing to do", ": all that was looked at is as it should be.", False)
 
 
 def _too_slight(plan: CheckPlan, found: Finding) -> bool:

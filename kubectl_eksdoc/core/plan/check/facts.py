@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 NOT_ASKED = Unknown("no check that was chosen asks for it")
 
@@ -21,7 +22,8 @@ NOT_ASKED = Unknown("no check that was chosen asks for it")
 @dataclass(frozen=True, slots=True)
 class CheckFacts:
     """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `Need`, the findings of other
-    commands as they are. `past`: asked for only where somebody wants to know what has changed."""
+    commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has
+    to be replaced. `past`: asked for only where somebody wants to know what has changed."""
 
     cluster: Cluster
     way: Way
@@ -29,6 +31,7 @@ class CheckFacts:
     aws: UpgradeTold = UpgradeTold()
     api: ApiTold = ApiTold()
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
+    drain: DrainPlan | None = None
     past: ChangesTold = ChangesTold()
 
     @property

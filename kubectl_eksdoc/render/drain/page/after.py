@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.render.drain import afterwards
-from kubectl_eksdoc.render.drain.page.findings import command_list
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.pages.commands import command_list
+from kubectl_eksdoc.render.text import counted, listing
+
+_MOST_PODS, _MOST_NODES = 200, 100
+"""Of which so many names are listed."""
 
 
 def after(view: DrainView) -> Html:
@@ -17,7 +21,8 @@ def after(view: DrainView) -> Html:
 
 
 def _group(handoff: HandOff) -> Html:
-    kept = el("p", f"Not in full: {', '.join(handoff.kept)}") if handoff.kept else ""
+    names = listing(handoff.kept, _MOST_NODES, Look())
+    kept = el("p", f"Not in full: {names}") if names else ""
     inside = [kept, *_steps("New nodes", handoff.arrive), *_steps("Old nodes", handoff.leave)]
     beware = el("ul", *(el("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
     inside += [folded(f"{len(handoff.beware)} to beware of", beware), *_instead(handoff)]
@@ -42,6 +47,7 @@ def _instead(handoff: HandOff) -> list[Html]:
         for option in handoff.instead
     ]
     for said, pods in afterwards.pods_of(update):
-        names = el("ul", *(el("li", pod, class_="name") for pod in pods))
-        parts.append(folded(put("The group's own update: ", said, f" {counted(len(pods), 'pod')}"), names))
+        names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
+        left = more(len(pods) - _MOST_PODS, "pods")
+        parts.append(folded(put("The group's own update: ", said, f" {counted(len(pods), 'pod')}"), names, left))
     return parts

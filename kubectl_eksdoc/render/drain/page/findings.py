@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.findings import When
@@ -11,25 +10,25 @@ from kubectl_eksdoc.render.drain.groups import Advice, Group
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.html import TONES, Html, command, el, folded, lines, put
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
+from kubectl_eksdoc.render.pages.commands import advice
 
-_FLAG = re.compile(r"(--[a-z][a-z-]+[a-z])")
+MOST_CARDS = 200
+"""In one section; the worst come first."""
 _MOST_OPEN = 8
 _MOST_NODES = 8
 _MOST_LINES = 8
-_MOST_COMMANDS = 5
 
 
 def cards(groups: Sequence[Group], view: DrainView, opened: bool = True) -> Html:
-    """All of `groups`; with `opened` the first of each code stands open, up to a few."""
+    """Of `groups` so many as one can read; with `opened` the first of each code stands open, up to a few."""
     seen: set[str] = set()
     parts = []
-    for group in groups:
+    for group in groups[:MOST_CARDS]:
         code = group.first.code.name
         parts.append(_card(group, view, opened and code not in seen and len(seen) < _MOST_OPEN))
         seen.add(code)
-    return lines(parts)
+    return lines([*parts, more(len(groups) - MOST_CARDS, "like these")])
 
 
 def _card(group: Group, view: DrainView, open_: bool) -> Html:
@@ -50,7 +49,7 @@ def _card(group: Group, view: DrainView, open_: bool) -> Html:
 
 def _inside(group: Group, view: DrainView, nodes: Sequence[str]) -> Html:
     told, uncounted = evidence(group)
-    more = [f"and {uncounted} more"] if uncounted else []
+    rest = [f"and {uncounted} more"] if uncounted else []
     return el(
         "div",
         lines(
@@ -59,7 +58,7 @@ def _inside(group: Group, view: DrainView, nodes: Sequence[str]) -> Html:
                 el("p", "missing: ", el("b", group.first.missing)) if group.first.missing else "",
                 _list("on", nodes),
                 _list("subjects", group.listed),
-                _list("lines of evidence", [*told, *more]),
+                _list("lines of evidence", [*told, *rest]),
                 *_remedies(unread(group, view)),
             ]
         ),
@@ -76,24 +75,7 @@ def _list(what: str, texts: Sequence[str]) -> Html:
     return put(shown, folded(f"{len(rest)} more {what}", el("ul", *(el("li", text) for text in rest))) if rest else "")
 
 
-def _remedies(advice: Sequence[Advice]) -> list[Html]:
-    parts = []
-    for when in When:
-        for remedy, commands in advice:
-            if remedy.when is when:
-                said = el("p", el("span", when.value, class_="when"), el("span", _flagged(remedy.text)), class_="said")
-                parts.append(el("div", said, command_list(commands), class_="remedy"))
-    return parts
-
-
-def _flagged(said: str) -> Html:
-    """`said` with each flag kept on one line."""
-    return put(*(el("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(said)))
-
-
-def command_list(commands: Sequence[str]) -> Html:
-    """Commands to copy; of very many the first few stand open."""
-    kept = commands if len(commands) <= _MOST_COMMANDS + 1 else commands[:_MOST_COMMANDS]
-    rest = commands[len(kept) :]
-    more = folded(f"{counted(len(rest), 'command')} more like it", *(command(each) for each in rest)) if rest else ""
-    return put(*(command(each) for each in kept), more)
+def _remedies(found: Sequence[Advice]) -> list[Html]:
+    return [
+        advice(when.value, remedy.text, commands) for when in When for remedy, commands in found if remedy.when is when
+    ]

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.page.axis import at, axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.html import Html, el, lines
+from kubectl_eksdoc.render.html import Html, el, lines, more
+from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import duration
+
+NO_GROUP = "without a group"
+"""Where the name of a group of nodes stands."""
+
+MOST_BARS = 200
+"""Beyond these no picture tells anything: the nodes of one group that go in the same wave are one bar, then."""
+
+
+class _Row(NamedTuple):
+    """What goes together: seconds from the start, until the last of it is empty, and done."""
+
+    name: str
+    start_s: float
+    empty_s: float
+    done_s: float
 
 
 def gantt(view: DrainView) -> Html:
@@ -20,22 +38,47 @@ def gantt(view: DrainView) -> Html:
         return Html("")
     end = max(view.spans[target.node.name].done_s for target in targets) or 1.0
     marks = ticks(end)
-    waves = len({target.wave for target in targets}) > 1
+    waves = [(wave, list(members)) for wave, members in groupby(targets, key=lambda target: target.wave)]
     called = "Generation" if view.plan.in_generations else "Wave"
-    rows = [el("span"), axis(marks, end), el("span")]
-    for wave, members in groupby(targets, key=lambda target: target.wave):
-        rows += [el("div", f"{called} {wave}", class_="wave")] if waves else []
-        for target in members:
-            rows += _row(target, view.spans[target.node.name], marks, end)
+    made = _each if len(targets) <= MOST_BARS else _together
+    rows, bars, shown = [el("span"), axis(marks, end), el("span")], 0, 0
+    for wave, members in waves:
+        found = made(view, members)
+        if bars and bars + len(found) > MOST_BARS:
+            break
+        rows += [el("div", f"{called} {wave}", class_="wave")] if len(waves) > 1 else []
+        rows += [part for row in found for part in _drawn(row, marks, end)]
+        bars, shown = bars + len(found), shown + len(members)
     key = el("p", _key("bar"), "pods are evicted", _key("rest"), "empty, until it is done", class_="key")
-    return el("div", el("div", lines(rows), class_="gantt"), key, class_="card")
+    return el("div", el("div", lines(rows), class_="gantt"), more(len(targets) - shown, "nodes"), key, class_="card")
 
 
-def _row(target: Target, span: Span, marks: list[float], end: float) -> list[Html]:
-    said = f"{span.node}: {duration(span.start_s)} to {duration(span.empty_s)}, done after {duration(span.done_s)}"
-    bars = el("svg", el("title", said), *grid(marks, end), _bar("bar", span.start_s, span.empty_s, end),
-              _bar("rest", span.empty_s, span.done_s, end), role="img")  # fmt: skip
-    return [el("span", target.node.name, class_="name"), bars, el("span", duration(span.done_s), class_="t")]
+def _each(view: DrainView, members: Sequence[Target]) -> list[_Row]:
+    spans = (view.spans[target.node.name] for target in members)
+    return [_Row(span.node, span.start_s, span.empty_s, span.done_s) for span in spans]
+
+
+def _together(view: DrainView, members: Sequence[Target]) -> list[_Row]:
+    """A row for each group of nodes, that which is begun first at the top."""
+    of_group: dict[str, list[Span]] = {}
+    for target in members:
+        of_group.setdefault(target.node.group or NO_GROUP, []).append(view.spans[target.node.name])
+    return [
+        _Row(
+            f"{group}: {counted(len(spans), 'node')}",
+            min(span.start_s for span in spans),
+            max(span.empty_s for span in spans),
+            max(span.done_s for span in spans),
+        )
+        for group, spans in sorted(of_group.items(), key=lambda item: min(span.start_s for span in item[1]))
+    ]
+
+
+def _drawn(row: _Row, marks: list[float], end: float) -> list[Html]:
+    said = f"{row.name}: {duration(row.start_s)} to {duration(row.empty_s)}, done after {duration(row.done_s)}"
+    bars = el("svg", el("title", said), *grid(marks, end), _bar("bar", row.start_s, row.empty_s, end),
+              _bar("rest", row.empty_s, row.done_s, end), role="img")  # fmt: skip
+    return [el("span", row.name, class_="name"), bars, el("span", duration(row.done_s), class_="t")]
 
 
 def _bar(kind: str, start: float, stop: float, end: float) -> Html:

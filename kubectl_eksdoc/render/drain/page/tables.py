@@ -10,39 +10,63 @@ from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.course import new_names
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
-from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
+from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})
 
-MOST_PODS = 5000
-"""Rows of pods that a browser still shows at once; the rest is counted."""
+MOST_PODS = 1000
+"""Rows of pods that a page shows; the rest is counted."""
+
+MOST_UNDRAINED = 1000
+"""Rows of nodes that are not drained."""
+
+_MOST_OPEN = 300
+"""Rows of one table that are laid out at once."""
+
+MOST_BUDGETS = 100
+"""Rows of budgets, those that block or are slow and the others each."""
 
 
 def drained(view: DrainView) -> Html:
-    return table(*rows.drained(view), _NAMES)
+    return _long(rows.drained(view))
 
 
 def undrained(view: DrainView) -> Html:
-    return table(*rows.undrained(view), _NAMES)
+    columns, body = rows.undrained(view)
+    return put(_long((columns, body[:MOST_UNDRAINED])), more(len(body) - MOST_UNDRAINED, "nodes"))
 
 
-def budgets(view: DrainView) -> Html:
-    """Those that block or are slow; the ones that fit are folded. Why one blocks stands among the blockers."""
-    fits = [h for h in rows.budget_order(view, full=True) if h.verdict is BudgetVerdict.FITS]
+def _long(drawn: Drawn) -> Html:
+    """What a browser would take long to lay out is folded."""
+    columns, body = drawn
+    rest = body[_MOST_OPEN:]
+    hidden = folded(f"{counted(len(rest), 'node')} more", table(columns, rest, _NAMES)) if rest else ""
+    return put(table(columns, body[:_MOST_OPEN], _NAMES), hidden)
+
+
+def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
+    """Those that block or are slow, at most so many of each, worst first; the ones that fit are folded. Why one blocks
+    stands among the blockers."""
+    order = rows.budget_order(view, full=True)
+    fits = sum(h.verdict is BudgetVerdict.FITS for h in order)
     columns, body = rows.budgets(view, full=True)
-    at = len(body) - len(fits)
-    bars = [_headroom(status_of(h.budget)) for h in rows.budget_order(view, full=True)]
+    at = len(body) - fits
     verdict = next(i for i, column in enumerate(columns) if column.title == "VERDICT")
     columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
-    body = [
-        [row[0], row[verdict], put(str(row[1]), bar), *row[2:verdict], row[verdict + 1]]
-        for row, bar in zip(body, bars, strict=True)
+    kept = [*range(at)][:most] + [*range(at, len(body))][:most]
+    drawn = [
+        [row[0], row[verdict], put(str(row[1]), _headroom(status_of(h.budget))), *row[2:verdict], row[verdict + 1]]
+        for row, h in ((body[i], order[i]) for i in kept)
     ]
-    hidden = folded(counted(len(fits), "budget") + " in which all fits", table(columns, body[at:], _NAMES))
+    told = min(at, most)
+    hidden = put(table(columns, drawn[told:], _NAMES), more(fits - most, "budgets"))
+    shown = [table(columns, drawn[:told], _NAMES), more(at - most, "budgets that block or are slow")]
     key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
-    return lines([table(columns, body[:at], _NAMES), hidden if fits else "", key if body else ""])
+    shown += [folded(counted(fits, "budget") + " in which all fits", hidden) if fits else Html("")]
+    return lines([*shown, key if body else ""])
 
 
 def evictions(view: DrainView) -> Html:
@@ -57,21 +81,17 @@ def evictions(view: DrainView) -> Html:
         title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
         parts.append(folded(title, table(columns, body, _NAMES)))
     meant = el("p", said, class_="soft") if (said := new_names(view)) else ""
-    return lines([*parts, meant, _more(len(view.evictions) - len(kept), "evictions")])
+    return lines([*parts, meant, more(len(view.evictions) - len(kept), "evictions")])
 
 
 def left(view: DrainView) -> Html:
     kept = view.left[:MOST_PODS]
     shown = folded(left_by_verdict(view), table(*rows.left(kept, view), _NAMES)) if kept else ""
-    return lines([shown, _more(len(view.left) - len(kept), "pods")])
+    return lines([shown, more(len(view.left) - len(kept), "pods")])
 
 
 def unread(view: DrainView) -> Html:
     return table(*rows.unread(read for read in view.cluster.reads if not read.known), _NAMES)
-
-
-def _more(count: int, what: str) -> Html:
-    return el("p", f"… and {count} more {what}; all of them are in -o json.", class_="soft") if count > 0 else Html("")
 
 
 def _headroom(status: BudgetStatus | None) -> Html:

@@ -68,7 +68,7 @@ details .scroll { border-width: 1px 0 0; border-radius: 0; }
 details > .scroll { padding: 0; }
 table { border-collapse: collapse; width: 100%; font-size: .87rem; }
 th { text-align: left; font-weight: 600; color: var(--soft); white-space: nowrap; }
-th, td { padding: .35rem .55rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: .35rem .45rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.name, td.s { white-space: nowrap; }
@@ -86,7 +86,7 @@ svg .bar { fill: var(--bar); } svg .rest { fill: var(--bar-soft); }
 svg .lack { fill: var(--lack); } svg .spare { fill: var(--good); } svg .room { fill: var(--code); }
 .steps svg { height: 1.4rem; } .steps svg svg { overflow: visible; }
 svg polyline { fill: none; stroke: var(--bar); stroke-width: 1.5px; }
-svg.headroom { width: 9rem; height: .6rem; display: block; margin: .15rem 0; }
+svg.headroom { width: 7rem; height: .6rem; display: block; margin: .15rem 0; }
 .key { font-size: .83rem; color: var(--soft); margin: .5rem 0 0; }
 .key svg { width: .8rem; height: .8rem; display: inline-block; vertical-align: -.1em; margin: 0 .25rem 0 .8rem; }
 footer { margin-top: 2.5rem; font-size: .83rem; color: var(--soft); }

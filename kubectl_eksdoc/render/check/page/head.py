@@ -1,0 +1,124 @@
+"""The first screen: the answer, what stands before which step, and the areas as a traffic light in signs and words."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.plan.check.areas import Gate
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
+from kubectl_eksdoc.render.html import Html, el, lines, put
+from kubectl_eksdoc.render.text import counted
+
+LIGHTS = {
+    Light.GRAVE: ("✗", "bad", "something critical or high fails"),
+    Light.FAILS: ("!", "warn", "something less severe fails"),
+    Light.UNKNOWN: ("?", "open", "something is not known"),
+    Light.FINE: ("✓", "good", "all that was looked at is fine"),
+    Light.UNSEEN: ("–", "unseen", "not looked at"),
+}
+"""Of each its sign, its class, and what it means."""
+
+BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
+
+_GATES = {
+    Gate.BEFORE_CONTROL_PLANE: "Before the control plane",
+    Gate.BEFORE_NODES: "Before the nodes",
+    Gate.AFTER: "Before the end",
+}
+_MOST_WORST = 5
+
+
+def first(shown: Shown) -> Html:
+    """Where something hurts, its likely causes come next, and not the areas."""
+    hurts = shown.plan.diagnosis is not None
+    return lines([_answer(shown), *([] if hurts else [_lights(shown), _worst(shown)])])
+
+
+def route(shown: Shown) -> Html:
+    """``1.33 → 1.34``, large."""
+    way = shown.plan.facts.way
+    versions = [el("b", in_words(each)) for each in dict.fromkeys((way.now, *way.steps))]
+    assumed = el("span", f" ({way.told_by})", class_="soft") if way.assumed else ""
+    return el("p", "Kubernetes ", put(*versions, between=" → "), assumed, class_="route")
+
+
+def _answer(shown: Shown) -> Html:
+    plan = shown.plan
+    if plan.diagnosis is not None:
+        return _verdict(*(BAD if plan.diagnosis.suspects else OPEN), words.symptom(plan.diagnosis))
+    said = words.verdict(plan)
+    rest = said.rest.lstrip(":; ")
+    below = el("p", f"{rest[:1].upper()}{rest[1:]}{words.suppressed(plan)}")
+    gates = el("ol", *(_gate(shown, gate) for gate in Gate), class_="gates") if plan.wish.whole else ""
+    return _verdict(*_standing(shown, said), said.head, below, gates)
+
+
+def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
+    return el("div", el("strong", f"{sign} {head}"), *below, class_=f"verdict {tone}")
+
+
+def _standing(shown: Shown, verdict: words.Verdict) -> tuple[str, str]:
+    """The sign and the tone of the answer."""
+    if not verdict.against:
+        return GOOD
+    now = [gate for gate in Gate if not _is_later(shown, gate)]
+    return BAD if any(shown.plan.of(gate, Status.FAIL) for gate in now) else OPEN
+
+
+def _is_later(shown: Shown, gate: Gate) -> bool:
+    """Before an upgrade nodes are always behind its target: the way itself mends that."""
+    return gate is Gate.AFTER and shown.plan.wish.whole and bool(shown.plan.facts.way.steps)
+
+
+def _gate(shown: Shown, gate: Gate) -> Html:
+    plan = shown.plan
+    sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if plan.of(gate, Status.UNKNOWN) else GOOD
+    if _is_later(shown, gate) and plan.of(gate, Status.FAIL):
+        sign, tone = LATER
+    found = words.at_gate(plan, gate) or "nothing stands against it"
+    return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
+
+
+def _worst(shown: Shown) -> Html:
+    """What fails and is critical."""
+    grave = [each for each in shown.plan.findings if each.status is Status.FAIL and each.severity is Severity.CRITICAL]
+    kept = grave[:_MOST_WORST]
+    rows = [el("li", el("a", about(each), href=f"#{shown.link(each)}"), f": {each.message}")
+            for each in kept]  # fmt: skip
+    more = el("li", f"and {len(grave) - len(kept)} more that are critical") if len(grave) > len(kept) else ""
+    return put(el("h2", "The worst of it"), el("ul", *rows, more, class_="worst")) if rows else Html("")
+
+
+def _lights(shown: Shown) -> Html:
+    seen = [part for part in shown.parts if part.judged]
+    parts = shown.parts if shown.plan.wish.whole else seen
+    means = [put(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)]
+    return put(
+        el("h2", "Areas", id="areas"),
+        el("ul", *map(_light, parts), class_="lights"),
+        el("p", put(*means, between=" · "), class_="key"),
+    )
+
+
+def _light(part: Part) -> Html:
+    sign, tone, _ = LIGHTS[part.light]
+    name = el("a", called(part), href=f"#{part.anchor}") if part.judged else called(part)
+    return el("li", el("span", sign, class_="sign", aria_hidden="true"), el("b", name), el("span", figures(part)),
+              class_=tone)  # fmt: skip
+
+
+def called(part: Part) -> str:
+    """As it stands at the beginning of a line."""
+    name = part.area.value
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def figures(part: Part) -> str:
+    """``6 findings, worst high; 1 unknown``."""
+    if not part.judged:
+        return "not looked at"
+    if not part.counting:
+        return "fine"
+    said = f"{counted(len(part.fails), 'finding')}, worst {part.fails[0].severity.value}" if part.fails else ""
+    return "; ".join(filter(None, (said, f"{len(part.unknown)} unknown" if part.unknown else "")))

@@ -1,0 +1,50 @@
+"""A browser for all tests here, pages to be looked at, and axe-core, which is fetched and never kept."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import needed
+from tests.browser.chromium import Tab, started
+from tests.browser.written import written
+
+AXE = "axe-core@4.14.1"
+"""Its rules change with its version, so to the last digit."""
+
+_COMMANDS = {
+    "check": ("check", "--demo", "--target", "1.34"),
+    "two steps": ("check", "--demo", "--target", "1.35"),
+    "symptom": ("check", "--demo", "--symptom", "dns", "--changed-since", "60d"),
+    "plan": ("drain", "plan", "--demo"),
+}
+PAGES = tuple(_COMMANDS)
+
+
+@pytest.fixture(scope="session")
+def tab() -> Iterator[Tab]:
+    with started(needed.chromium()) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By the names in `PAGES`."""
+    folder = tmp_path_factory.mktemp("pages")
+    return {name: written(folder / f"{name.replace(' ', '-')}.html", *argv) for name, argv in _COMMANDS.items()}
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Its source."""
+    folder = tmp_path_factory.mktemp("axe")
+    npm = [needed.found("npm"), "install", "--prefix", str(folder), "--no-save", "--ignore-scripts", "--no-audit"]
+    done = subprocess.run(
+        [*npm, "--no-fund", AXE], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode:
+        needed.missing(f"{AXE} ({done.stderr.strip()[-200:]})")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")

@@ -1,0 +1,287 @@
+"""The HTML page of a check: whole, closed to the outside, the answer first, and deaf to what a cluster says."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.render.check import FORMATS, CheckView
+from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
+from kubectl_eksdoc.render.look import Look
+from tests.cli.running import run_cli
+from tests.core.plan.check.healthy import healthy
+from tests.render import plans
+from tests.render.check.checked import LOOK, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, usual, view
+from tests.render.test_golden import check_golden
+from tests.render.test_page import Page
+from tests.render.test_safety import NASTY, unsafe_signs
+
+GOLDEN = Path(__file__).parent / "page.html"
+
+SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 20, 90, 160), Span("spot-0", 0, 10, 20))
+NEVER = replace(STUCK, code=codes.BUDGET_NEVER, subject=Subject("PodDisruptionBudget", "sale", "shop"))
+
+
+def with_a_drain() -> CheckView:
+    """Of the plan by hand, which leaves four of seven nodes as they are."""
+    plan = replace(plans.a_view().plan, estimate=Estimate(160, 300, SPANS, 2, ("all goes well",)))
+    of_drain = check(Area.DISRUPTION, Gate.BEFORE_NODES, NEVER)
+    wish = Wish(suppressions=(accepted(UNFIT, "the vendor mends it"),))
+    return view([*usual(), of_drain], wish, replace(healthy(), drain=plan))
+
+
+def html(of: CheckView, look: Look = LOOK) -> str:
+    return FORMATS.render(of, "html", look)
+
+
+def read(text: str) -> Page:
+    page = Page()
+    page.feed(text)
+    return page.done()
+
+
+def demo(*argv: str) -> str:
+    return run_cli("check", "--demo", *argv, "-o", "html").out
+
+
+PAGES = {
+    "by hand": lambda: html(view()),
+    "with a drain": lambda: html(with_a_drain()),
+    "nothing found": lambda: html(view([check(Area.SUPPORT, None, SLIGHT)])),
+    "of a symptom": lambda: html(stuck(STUCK)),
+    "demo": lambda: demo("--target", "1.34"),
+    "two steps": lambda: demo("--target", "1.35"),
+    "at the target": lambda: demo("--target", "1.33"),
+    "one gate": lambda: demo("--gate", "after"),
+    "one code": lambda: demo("--only", "kubelet-skew"),
+    "hurting": lambda: demo("--symptom", "dns", "--changed-since", "60d"),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
+    text = PAGES[name]()
+    page = read(text)
+    assert page.broken == []
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base", "video", "use", "image"}
+    for tag, attributes in page.tags:
+        assert not any(key.startswith("on") or key in ("src", "style", "srcset", "action") for key in attributes), tag
+        assert (attributes.get("href") or "#").startswith("#")
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"} <= set(ids)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = (a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert "url(" not in style and "@import" not in style
+
+
+def test_golden() -> None:
+    check_golden(GOLDEN, html(with_a_drain()))
+
+
+def test_the_head_says_whose_what_when_and_from_where_to_where() -> None:
+    said = read(demo("--target", "1.35")).text
+    head = said[: said.index("Before the control plane")]
+    identity = ("demo-shop", "111122223333", "ap-northeast-2", "2026-11-20T08:51:00Z", "demo data")
+    for each in (*identity, "1.33 → 1.34 → 1.35", "kubectl eksdoc 0", "Not yet"):
+        assert each in head, each
+
+
+@pytest.mark.parametrize(
+    ("checks", "tone", "answer"),
+    [
+        (usual(), "bad", "✗ Not yet"),
+        ([check(Area.ADDONS, Gate.BEFORE_NODES, UNFIT)], "open", "? Not yet"),
+        ([check(Area.NODES, Gate.AFTER, SKEW)], "good", "✓ Nothing stands against the next step"),
+        ([check(Area.NODES, None, SKEW)], "good", "✓ Nothing blocks a step"),
+        ([check(Area.SUPPORT, None, SLIGHT)], "good", "✓ Nothing to do"),
+    ],
+)
+def test_the_answer_is_a_sign_a_word_and_a_tone(checks: list, tone: str, answer: str) -> None:  # type: ignore[type-arg]
+    assert f'<div class="verdict {tone}"><strong>{answer}</strong>' in html(view(checks))
+
+
+def test_at_the_end_of_the_way_what_is_left_behind_is_no_longer_to_come() -> None:
+    behind = [check(Area.NODES, Gate.AFTER, SKEW)]
+    before, after = html(view(behind)), html(view(behind, facts=healthy(target="1.33")))
+    assert '<span class="warn">! 1 finding</span>' in before
+    assert '<span class="bad">✗ 1 finding</span>' in after and '<div class="verdict bad"><strong>✗ Not yet' in after
+
+
+def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
+    low = replace(SKEW, severity=Severity.LOW)
+    text = html(view([*usual(), check(Area.RUNTIME, None, low)]))
+    sign = r'<li class="(\w+)"><span class="sign" aria-hidden="true">(.)</span>'
+    told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", text)
+    lights = {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}
+    assert len(lights) == len(Area)
+    assert lights["Nodes"] == ("bad", "✗", "1 finding, worst high")
+    assert lights["Container runtime"] == ("warn", "!", "1 finding, worst low")
+    assert lights["Add-ons and controllers"] == ("open", "?", "1 unknown")
+    assert lights["Support"] == ("good", "✓", "fine")
+    assert lights["DNS"] == ("unseen", "–", "not looked at")
+
+
+def test_the_worst_area_comes_first_and_within_it_the_worst_finding() -> None:
+    page = demo("--target", "1.34")
+    areas = re.findall(r'<h3 id="area-[a-z-]+"><span class="(\w+)">', page)
+    assert areas == sorted(areas, key=["bad", "warn", "open", "good"].index)
+    first = page[page.index('<h3 id="area-') :]
+    severities = re.findall(r'class="code bad">✗ (\w+)', first[: first.index("<h3", 5)])
+    ranks = [list(Severity).index(Severity(each)) for each in severities]
+    assert ranks == sorted(ranks)
+
+
+def test_every_finding_of_the_document_is_on_the_page_with_its_commands() -> None:
+    document = json.loads(run_cli("check", "--demo", "--target", "1.34", "-o", "json").out)
+    said = read(demo("--target", "1.34")).text
+    for found in document["findings"]:
+        assert re.sub(r"\s+", " ", found["message"]) in said and found["code"] in said
+        assert all(re.sub(r"\s+", " ", each) in said for each in found["evidence"][:25])
+        assert all(re.sub(r"\s+", " ", each.get("command", "")) in said for each in found["remedy"])
+    for step in document["checklist"]:
+        assert f"{step['number']}. {step['title']}" in said
+        assert all(re.sub(r"\s+", " ", each) in said for each in step["commands"])
+
+
+def test_each_step_has_a_box_to_tick_and_links_to_what_comes_first() -> None:
+    of = with_a_drain()
+    text = html(of)
+    boxes = re.findall(r'<label><input type="checkbox"/><span>(\d+)\. ', text)
+    assert boxes == [str(step.number) for step in of.plan.checklist]
+    step = text[text.index("Mend what stands against 1.34") :]
+    link = re.search(r'<a href="#(finding-\d+)">kubelet-skew: Nodegroup blue</a>', step)
+    assert link is not None
+    assert SKEW.message in text[text.index("<h2>Findings") : text.index(f'<div id="{link[1]}">')]
+
+
+def test_the_drain_is_a_part_of_the_page_with_links_to_and_fro() -> None:
+    text = html(with_a_drain())
+    assert '<a href="#drain">' in text
+    held = text[text.index(NEVER.message) :]
+    assert "Holds up" in held[: held.index("</details>")]
+    section = text[text.index('<section id="drain">') : text.index('<section id="suppressed">')]
+    said = read(section).text
+    assert "7 nodes to drain" in said and "without a group" in said and "Generation" not in said
+    assert all(f'<span class="name">{span.node}</span>' in section for span in SPANS)
+    assert "shop/cache" in said and "<polyline" in section
+    assert 'id="drain-1"' in section
+
+
+def test_without_a_plan_of_the_drain_there_is_no_such_section() -> None:
+    assert '"#drain"' not in html(view())
+
+
+def test_no_node_can_be_emptied_is_said() -> None:
+    skipped = tuple(replace(target, order=0) for target in plans.a_view().plan.targets)
+    plan = replace(plans.a_view().plan, targets=skipped, evictions=(), budgets=())
+    said = read(html(view(facts=replace(healthy(), drain=plan)))).text
+    assert "No node can be emptied" in said and "none can go" in said
+
+
+def test_what_is_suppressed_has_its_reason_and_its_day() -> None:
+    said = read(html(with_a_drain())).text
+    part = said[said.index("Suppressed: found, and accepted for a time (1)") :]
+    assert "check-addon-unfit" in part and "the vendor mends it" in part and "2027-01-31" in part
+
+
+def test_what_is_unknown_names_what_is_missing() -> None:
+    facts = replace(healthy(), eks=Unknown("IAM does not allow it", "eks:DescribeCluster"))
+    said = read(html(view(facts=facts))).text
+    part = said[said.index("Not known, and why (1)") :]
+    assert "eks:DescribeAddonVersions" in part and UNFIT.message in part
+    assert "Nothing of AWS is known: IAM does not allow it. Missing: eks:DescribeCluster." in part
+
+
+def test_of_very_many_findings_the_page_says_how_many_it_leaves_out() -> None:
+    many = tuple(
+        replace(SKEW, subject=Subject("Node", f"n-{i}"), evidence=tuple(f"line {n}" for n in range(90)))
+        for i in range(4000)
+    )
+    unknown = tuple(replace(UNFIT, subject=Subject("Addon", f"a-{i}")) for i in range(3000))
+    text = html(view([check(Area.NODES, Gate.BEFORE_NODES, *many), check(Area.ADDONS, Gate.BEFORE_NODES, *unknown)]))
+    said = read(text).text
+    assert f"… and {4000 - MOST_ALIKE} more of kubelet-skew that fail; all of them are in -o json." in said
+    assert f"… and {3000 - MOST_ALIKE} more of check-addon-unfit that are not known" in said
+    assert "Addon a-0 and 2999 more" in said and "and 65 more (in -o json)" in said
+    assert "4000 findings" in said and len(text) < 500_000
+
+
+def test_one_finding_more_is_shown_rather_than_counted() -> None:
+    many = tuple(replace(SKEW, subject=Subject("Node", f"n-{i}")) for i in range(MOST_ALIKE + 1))
+    said = read(html(view([check(Area.NODES, Gate.BEFORE_NODES, *many)]))).text
+    assert "more of kubelet-skew" not in said and f"Node n-{MOST_ALIKE}" in said
+
+
+def hostile(text: str) -> CheckView:
+    """`text` wherever a cluster could have put it."""
+    found = replace(
+        SKEW, subject=Subject(text, text, text), message=text, evidence=(text,), remedy=(Remedy(text, text),)
+    )
+    lacking = replace(found, status=Status.UNKNOWN, missing=text)
+    facts = replace(healthy(), eks=Unknown(text, text), drain=plans.a_view().plan)
+    return view([check(Area.NODES, Gate.BEFORE_NODES, found, lacking)], Wish(), facts)
+
+
+@pytest.mark.parametrize("text", [*NASTY, "</style><script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>"])
+def test_known_tricks_stay_text(text: str) -> None:
+    for look in (LOOK, Look(ascii=True)):
+        out = html(hostile(f"a{text}b"), look)
+        assert not unsafe_signs(out)
+        page = read(out)
+        assert page.broken == [] and not {tag for tag, _ in page.tags} & {"script", "img"}
+        assert out.encode("ascii" if look.ascii else "utf-8")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.text(max_size=40))
+def test_no_text_of_a_cluster_becomes_markup(text: str) -> None:
+    page, plain = read(html(hostile(text))), read(html(hostile("x")))
+    assert page.broken == []
+    assert {tag for tag, _ in page.tags} == {tag for tag, _ in plain.tags}
+
+
+def test_a_finding_about_hundreds_of_nodes_is_a_line_and_told_in_full_below() -> None:
+    names = ", ".join(f"spot-{n}" for n in range(300))
+    text = html(view([check(Area.NODES, Gate.BEFORE_NODES, replace(SKEW, subject=Subject("Spot nodes", names)))]))
+    assert "Spot nodes spot-0, spot-1" in text and max(map(len, re.findall("<summary>(.*?)</summary>", text))) < 1000
+    assert f"Spot nodes {names}: {SKEW.message}" in read(text).text
+
+
+def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
+    why = Unknown("nobody is signed in to AWS")
+    lost = tuple(
+        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why.why}")
+        for i in range(40)
+    )
+    said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text
+    part = said[said.index("Not known, and why (40)") :]
+    assert part.count(why.why) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
+
+
+def test_unknowns_that_lack_the_same_are_one_row() -> None:
+    alike = [replace(UNFIT, subject=Subject("Node", f"n-{i}"), message=f"what node n-{i} runs") for i in range(7)]
+    odd = [replace(UNFIT, missing="the options", message=f"instance i-{i} is not known") for i in range(9)]
+    two = [replace(UNFIT, missing="the log", message=said) for said in ("this", "that")]
+    text = html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *alike, *odd, *two)]))
+    section = text[text.index('<section id="unknown">') : text.index('<section id="judged">')]
+    assert section.count("<tr>") == 1 + 1 + 1 + 2
+    assert "Node n-0 and 6 more" in section and "Addon coredns and 8 more" in section
