@@ -310,3 +310,15 @@ def test_hostile_words_of_a_file_stay_text(tmp_path: Path) -> None:
         assert ran.code == exits.FAILS, ran.err
         assert not {"\x1b", "\u202e", "\ud800"} & set(ran.out + ran.err)
         assert fmt != "markdown" or "<script>" not in ran.out
+
+
+def test_the_page_of_a_check_says_what_became_of_findings(tmp_path: Path) -> None:
+    def edit(document: dict[str, Any]) -> None:
+        first, second, *others = document["findings"]
+        document["findings"] = [*others, {**first, "subject": {"kind": "Node", "name": "gone-1"}}]
+
+    page = ask("check", "--since", saved(tmp_path, "check", edit), "-o", "html").out
+    assert "Since 2026-11-20T08:51:00Z (the same time" in page
+    assert "2 new, " in page
+    assert "Node gone-1" in page
+    assert 'id="since"' not in ask("check", "-o", "html").out

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_eksdoc.core.plan.since.changes import Since
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check.page import head
 from kubectl_eksdoc.render.check.page.accepted import accepted
+from kubectl_eksdoc.render.check.page.beside import beside
 from kubectl_eksdoc.render.check.page.checklist import checklist
 from kubectl_eksdoc.render.check.page.drain import drain
 from kubectl_eksdoc.render.check.page.findings import findings
@@ -19,6 +21,7 @@ from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.html import put
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages.frame import Section, called, framed, origin
+from kubectl_eksdoc.render.since.words import title
 from kubectl_eksdoc.render.times import rfc3339
 
 
@@ -28,16 +31,20 @@ def page(view: CheckView, look: Look) -> str:
     tool = f"kubectl eksdoc {view.tool_version}"
     top = put(head.route(shown), origin(cluster, tool))
     name = f"Upgrade check of {called(cluster)}"
-    return framed(name, STYLE, top, head.first(shown), _sections(shown), f"{tool} · nothing was changed", look)
+    return framed(
+        name, STYLE, top, head.first(shown), _sections(shown, view.since), f"{tool} · nothing was changed", look
+    )
 
 
-def _sections(shown: Shown) -> Iterator[Section]:
+def _sections(shown: Shown, since: Since | None) -> Iterator[Section]:
     plan = shown.plan
+    observed = plan.facts.cluster.observed_at
+    yield Section("since", "Since", title(since, observed) if since is not None else "", beside(since))
     count = len([each for part in shown.parts for each in part.counting])
     unsure = sum(len(part.unknown) for part in shown.parts)
     yield Section("causes", "Likely causes", "Likely causes", causes(plan))
-    since = rfc3339(plan.changes.since) if plan.changes is not None else ""
-    yield Section("changed", "Changed", f"Changed since {since}", changes(plan))
+    moment = rfc3339(plan.changes.since) if plan.changes is not None else ""
+    yield Section("changed", "Changed", f"Changed since {moment}", changes(plan))
     yield Section("findings", "Findings", f"Findings by area, the worst first ({count})", findings(shown))
     yield Section("way", "The way", f"The way to {in_words(plan.facts.way.target)}, step by step", checklist(shown))
     yield Section("drain", "Nodes", "The replacement of the nodes", drain(shown))
