@@ -38,15 +38,17 @@ _NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
 def pages(path: str, _: str, count: str) -> dict[str, Any]:
     """Of that many pods and their nodes."""
     names: set[str] = set()
+    sizes: list[int] = []
     mark = b'"nodeName":"'
     with Path(path).open("wb") as out:
         for page in _paged(cluster.pods(int(count))):
             for pod in page:
                 start = pod.index(mark) + len(mark)
                 names.add(pod[start : pod.index(b'"', start)].decode())
-            out.write(_listed("PodList", page))
+            sizes.append(out.write(_listed("PodList", page)))
         for page in _paged(json.dumps(a_node(name)).encode() for name in sorted(names)):
-            out.write(_listed("NodeList", page))
+            sizes.append(out.write(_listed("NodeList", page)))
+    Path(f"{path}.sizes").write_text(json.dumps(sizes))
     return {"nodes": len(names), "bytes": Path(path).stat().st_size}
 
 
@@ -70,11 +72,13 @@ def write(path: str, snapshot: str, count: str) -> dict[str, Any]:
     lists = KeptLists(Keeping(Keep(Digests(b"a key"))), partial(file.page, ""), partial(file.forget, ""))
     counts = {NODES: 0, PODS: 0}
     began = time.perf_counter()
+    sizes = json.loads(Path(f"{path}.sizes").read_text())
     with Path(path).open("rb") as held:
-        for line in held:
-            resource = PODS if line.startswith(b'{"kind":"PodList"') else NODES
+        for size in sizes:
+            page = held.read(size)
+            resource = PODS if page.startswith(b'{"kind":"PodList"') else NODES
             counts[resource] += 1
-            lists.add_page(resource, line)
+            lists.add_page(resource, page)
     reads = tuple(KindRead(of, ReadState.READ) for of in counts)
     scene = Scene(Identity("bench"), _NOW, reads)
     size = file.finish(snapshot_text.written(Snapshot("bench", Source.LIVE, {"": scene})))

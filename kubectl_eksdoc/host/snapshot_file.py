@@ -44,6 +44,7 @@ class SnapshotFile:
             )
         except OSError as error:
             raise self._unwritten(error) from error
+        self._end = 0
         self._where: dict[tuple[str, str], list[tuple[int, int]]] = {}
         self._counts: dict[tuple[str, str], int] = {}
         self._compressing = ThreadPoolExecutor(1)
@@ -118,11 +119,11 @@ class SnapshotFile:
             key, done = self._queue.pop(0)
             packed = done.result()
             try:
-                start = self._pieces.seek(0, os.SEEK_END)
                 self._pieces.write(packed)
             except OSError as error:
                 raise self._unwritten(error) from error
-            self._where.setdefault(key, []).append((start, len(packed)))
+            self._where.setdefault(key, []).append((self._end, len(packed)))
+            self._end += len(packed)
 
     def _unwritten(self, error: OSError) -> SnapshotError:
         return SnapshotError(

@@ -314,7 +314,7 @@ def test_hostile_words_of_a_file_stay_text(tmp_path: Path) -> None:
 
 def test_the_page_of_a_check_says_what_became_of_findings(tmp_path: Path) -> None:
     def edit(document: dict[str, Any]) -> None:
-        first, second, *others = document["findings"]
+        first, _, *others = document["findings"]
         document["findings"] = [*others, {**first, "subject": {"kind": "Node", "name": "gone-1"}}]
 
     page = ask("check", "--since", saved(tmp_path, "check", edit), "-o", "html").out

@@ -36,7 +36,10 @@ _CLAIM_TEMPLATE = Shape(below={"metadata": META, "spec": _CLAIM_SPEC})
 _VOLUME = Shape(
     "name emptyDir hostPath persistentVolumeClaim awsElasticBlockStore configMap secret projected downwardAPI nfs "
     "image",
-    below={"ephemeral": Shape(below={"volumeClaimTemplate": _CLAIM_TEMPLATE}), "csi": Shape("driver readOnly fsType")},
+    below={
+        "ephemeral": Shape(below={"volumeClaimTemplate": Shape(below={"spec": _CLAIM_SPEC})}),
+        "csi": Shape("driver readOnly fsType"),
+    },
 )
 _POD_SPEC = Shape(
     "activeDeadlineSeconds affinity automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks hostAliases "

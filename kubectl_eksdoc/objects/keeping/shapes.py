@@ -5,19 +5,19 @@ Sources of the names: the OpenAPI documents of Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-Cleaner = Callable[[bytes], bytes]
-"""The JSON of a value → the JSON that is kept of it."""
-
 MOST = 50_000
 """So many cleaned values of one field are remembered: replicas repeat theirs byte for byte."""
 
 _RAW = msgspec.Raw | msgspec.UnsetType
+
+Step = tuple[str, Callable[[Any], None], bool]
+"""A field, what cleans the struct in it, and whether it is a list of such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,12 @@ class Shape:
     whole: str = ""
     cleaned: Mapping[str, str] = field(default_factory=dict)
     below: Mapping[str, Shape | Each] = field(default_factory=dict)
+
+    @property
+    def to_clean(self) -> bool:
+        """Whether a cleaner goes over anything in it: most of a pod is kept or left out while it is decoded."""
+        inner = (each.of if isinstance(each, Each) else each for each in self.below.values())
+        return bool(self.cleaned) or any(each.to_clean for each in inner)
 
     def but(self, **below: Shape | Each) -> Shape:
         """With more below it, and what was whole of these names no more."""
@@ -46,8 +52,7 @@ class Form:
     """A shape made ready: decodes, cleans and encodes. Mutable: its cleaners remember."""
 
     def __init__(self, name: str, shape: Shape, cleaners: Mapping[str, Callable[[Any], Any]]) -> None:
-        self._known: dict[str, dict[bytes, msgspec.Raw]] = {}
-        self._cleaners = cleaners
+        self._once = {each: _once(cleaner) for each, cleaner in cleaners.items()}
         self.type, self._clean = self._made(name, shape)
 
     def cleaned(self, decoded: Any) -> Any:
@@ -59,41 +64,44 @@ class Form:
         fields: list[tuple[str, Any, Any]] = [
             (each, _RAW, msgspec.UNSET) for each in (*shape.whole.split(), *shape.cleaned)
         ]
-        steps: list[tuple[str, Callable[[Any], None], bool]] = []
+        steps: list[Step] = []
         for each, inner in shape.below.items():
-            of = inner.of if isinstance(inner, Each) else inner
+            of, many = (inner.of, True) if isinstance(inner, Each) else (inner, False)
             made, clean = self._made(f"{name}_{each}", of)
-            many = isinstance(inner, Each)
             fields.append((each, (list[made] if many else made) | None | msgspec.UnsetType, msgspec.UNSET))  # type: ignore[valid-type]
-            if of.cleaned or of.below:
+            if of.to_clean:
                 steps.append((each, clean, many))
         struct = msgspec.defstruct(name, fields, gc=False)
-        return struct, self._stepper(tuple(shape.cleaned.items()), tuple(steps))
+        return struct, _clean([(each, self._once[cleaner]) for each, cleaner in shape.cleaned.items()], steps)
 
-    def _stepper(
-        self, cleaned: tuple[tuple[str, str], ...], steps: tuple[tuple[str, Callable[[Any], None], bool], ...]
-    ) -> Callable[[Any], None]:
-        def clean(value: Any) -> None:
-            for name, cleaner in cleaned:
-                given = getattr(value, name)
-                if given is not msgspec.UNSET:
-                    setattr(value, name, self._once(cleaner, given))
-            for name, below, many in steps:
-                given = getattr(value, name)
-                if not given:
-                    continue
-                for each in given if many else (given,):
-                    below(each)
 
-        return clean
+def _clean(
+    cleaned: Sequence[tuple[str, Callable[[bytes], msgspec.Raw]]], steps: Sequence[Step]
+) -> Callable[[Any], None]:
+    def clean(value: Any) -> None:
+        for name, once in cleaned:
+            given = getattr(value, name)
+            if given is not msgspec.UNSET:
+                setattr(value, name, once(bytes(given)))
+        for name, below, many in steps:
+            given = getattr(value, name)
+            if not given:
+                continue
+            for each in given if many else (given,):
+                below(each)
 
-    def _once(self, cleaner: str, given: msgspec.Raw) -> msgspec.Raw:
-        known = self._known.setdefault(cleaner, {})
-        raw = bytes(given)
+    return clean
+
+
+def _once(cleaner: Callable[[Any], Any]) -> Callable[[bytes], msgspec.Raw]:
+    known: dict[bytes, msgspec.Raw] = {}
+
+    def once(raw: bytes) -> msgspec.Raw:
         found = known.get(raw)
         if found is None:
             if len(known) >= MOST:
                 known.clear()
-            kept = self._cleaners[cleaner](msgspec.json.decode(raw))
-            found = known[raw] = msgspec.Raw(msgspec.json.encode(kept))
+            found = known[raw] = msgspec.Raw(msgspec.json.encode(cleaner(msgspec.json.decode(raw))))
         return found
+
+    return once

@@ -96,7 +96,7 @@ class Keep:
         """Of an environment variable."""
         if name in self.variables:
             return self.text(value)
-        return value if _REFERENCE.fullmatch(value) or SOCKET.fullmatch(value) else self._but_sockets(value)
+        return value if _REFERENCE.fullmatch(value) else self._but_sockets(value)
 
     def config_value(self, key: str, value: str) -> str:
         """Of a ConfigMap."""
@@ -109,7 +109,7 @@ class Keep:
 
     def _word(self, word: str, before: str) -> str:
         name, equals, value = word.partition("=")
-        if any(form.fullmatch(word) for form in (SOCKET, _REFERENCE, _SHELL)):
+        if _REFERENCE.fullmatch(word) or _SHELL.fullmatch(word) or (".sock" in word and SOCKET.fullmatch(word)):
             return word
         if before.endswith("sleep") and _SECONDS.fullmatch(word):
             return word
@@ -118,8 +118,10 @@ class Keep:
         return self.text(word) if before in self.flags else self._but_sockets(word)
 
     def _but_sockets(self, text: str) -> str:
-        """A digest, with the sockets that are named in it."""
-        return " ".join((self.digests.of(text), *_NAMED_SOCKET.findall(text)))
+        """A digest, with the sockets that are named in it; what is nothing but a socket stays."""
+        if ".sock" not in text:
+            return self.digests.of(text)
+        return text if SOCKET.fullmatch(text) else " ".join((self.digests.of(text), *_NAMED_SOCKET.findall(text)))
 
     def path(self, given: str) -> str:
         """Of an HTTP probe: long names in it may be anything."""

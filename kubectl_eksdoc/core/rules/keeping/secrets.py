@@ -57,7 +57,7 @@ def known_forms(text: str, instead: Callable[[str], str]) -> str:
     return text
 
 
-_STARTS = (b"PRIVATE KEY", b"AKIA", b"ASIA", b"eyJ")
+_STARTS = (b"PRIVATE KEY", b"AKIA")
 
 
 def suspicious(body: bytes) -> bool:
