@@ -99,8 +99,13 @@ def _files(options: Mapping[str, object]) -> frozenset[str]:
 
 
 def _needs() -> dict[str, frozenset[str]]:
-    """By the names of the codes: the lists that their checks judge by."""
-    return {code.name: frozenset(kind.full_name for kind in check.kinds) for check in ALL for code in check.codes}
+    """By the names of the codes: the lists that their checks judge by, and those that the commands do which a check
+    sums up."""
+    return {
+        code.name: frozenset(kind.full_name for kind in (*check.kinds, *code.needs))
+        for check in ALL
+        for code in check.codes
+    }
 
 
 def _kin() -> dict[str, frozenset[str]]:
