@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, rights
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, rights, since_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -15,10 +16,11 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.baseline import Baseline
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 _PLAN = """\
@@ -77,6 +79,13 @@ class PlanRequest:
     baseline: str = ""
     order_file: str = ""
 
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        from kubectl_eksdoc.render.drain.given import as_given
+
+        return as_given(self.targeting, self.policy, self.baseline, self.order_file)
+
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> PlanRequest:
         """
@@ -128,21 +137,15 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     request = PlanRequest.from_args(args, words)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
-    from kubectl_eksdoc.flows.drain import plan_drain
     from kubectl_eksdoc.render.drain import DrainView, render
-    from kubectl_eksdoc.render.drain.given import as_given
     from kubectl_eksdoc.render.identity import identity_line
 
     options = request.options
     # First: reading a cluster takes longer than finding out that the file is the wrong one.
-    baseline = around.read_baseline(request.baseline) if request.baseline else None
-    given = Identity(cluster=options.cluster_name, region=options.region)
+    baseline = _baseline(request, around)
     try:
-        with ProgressLine(around.stderr) as progress:
-            reader = around.open_reader(request.source, options.connection, progress)
-            cluster, plan = plan_drain(reader, request.targeting, request.policy, given)
+        cluster, plan = answered(request, around)
     except Exception as error:
         tell(request.notes, around)
         if isinstance(error, Forbidden):
@@ -150,15 +153,47 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         raise
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    since_options.told(baseline, around)
     tell((*request.notes, *_contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
-    given_options = as_given(request.targeting, request.policy, request.baseline, request.order_file)
-    comparison = compare(baseline, cluster, plan, given_options) if baseline else None
+    comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)
-    view = DrainView(plan, cluster, given_options, reached_by=reached_by, comparison=comparison)
+    view = DrainView(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
     return Answer(render(view, options.output, look), exit_code(plan))
+
+
+def answered(request: PlanRequest, around: Surroundings) -> tuple[Cluster, DrainPlan]:
+    """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is."""
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.flows.drain import plan_drain
+
+    options = request.options
+    given = Identity(cluster=options.cluster_name, region=options.region)
+    with ProgressLine(around.stderr) as progress:
+        reader = around.open_reader(request.source, options.connection, progress)
+        return plan_drain(reader, request.targeting, request.policy, given)
+
+
+def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
+    """What --since names: a plan that was saved, or the same one of what was read earlier; None without it.
+
+    Raises:
+        BaselineError: it is neither.
+    """
+    from kubectl_eksdoc.core.plan.drain.comparison.made import as_baseline
+    from kubectl_eksdoc.core.plan.since.made import Of
+
+    def made(source: SourceChoice) -> Baseline:
+        cluster, plan = answered(replace(request, source=source), around)
+        return as_baseline(Of(request.baseline, __version__, request.given), cluster, plan)
+
+    if not request.baseline:
+        return None
+    if is_snapshot(request.baseline):
+        return since_options.made_of(request.baseline, "drain plan", made)
+    return around.read_baseline(request.baseline)
 
 
 def tell(notes: Sequence[str], around: Surroundings) -> None:

@@ -254,7 +254,8 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         dest="baseline",
         metavar="FILE",
         default=None,
-        help="say what differs from a plan that was saved with -o json > FILE, and what of it is new and what is fixed",
+        help="say what differs from a plan that was saved with -o json > FILE, or from the same plan of a snapshot or "
+        "a dump, and what of it is new and what is fixed",
     )
 
 

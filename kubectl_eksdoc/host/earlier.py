@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model.documents import API_VERSION
@@ -10,12 +12,13 @@ from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.fields import Fields, Unfit, short
 from kubectl_eksdoc.host.json_file import JsonFile
+from kubectl_eksdoc.host.packing import MAGIC
 from kubectl_eksdoc.host.saved_metadata import finding, identity, known, options, source
 
 _EMPTY = "A shell empties the file it writes to before the command runs: compare into another file."
 SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"
-_BEGINS = ((b"\x1f\x8b", SNAPSHOT), (b"PK\x03\x04", SNAPSHOT), (b"\x28\xb5\x2f\xfd", SNAPSHOT))
-"""Of gzip (RFC 1952), zip, and Zstandard (RFC 8878)."""
+_BEGINS = ((b"PK\x03\x04", SNAPSHOT), (b"\x28\xb5\x2f\xfd", SNAPSHOT))
+"""Of zip, and Zstandard (RFC 8878)."""
 _TAR_AT, _TAR = 257, b"ustar"
 """Where a tar archive says that it is one (POSIX pax)."""
 
@@ -42,13 +45,16 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
 
 def is_snapshot(path: str) -> bool:
     """Whether what lies there holds what was read rather than what was found: a folder or an archive. What cannot be
-    opened is none."""
+    opened is none, and an answer may be packed by itself."""
     try:
         if os.path.isdir(path):
             return True
         with open(path, "rb") as file:
             begin = file.read(_TAR_AT + len(_TAR))
-    except (OSError, ValueError):
+        if begin.startswith(MAGIC):
+            with gzip.open(path) as packed:
+                begin = packed.read(_TAR_AT + len(_TAR))
+    except (OSError, ValueError, EOFError, zlib.error):
         return False
     return begin.startswith(tuple(mark for mark, _ in _BEGINS)) or begin[_TAR_AT:] == _TAR
 

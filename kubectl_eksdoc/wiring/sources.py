@@ -92,9 +92,15 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
     """What `command` found earlier, from `path`, a document of `kind`.
 
     Raises:
-        BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings: an
-            answer would have to be made of it first.
+        BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings.
     """
     from kubectl_eksdoc.host import earlier
 
     return earlier.read_earlier(path, kind, command)
+
+
+def is_snapshot(path: str) -> bool:
+    """Whether what lies there holds what was read, of which an answer can be made; what cannot be opened does not."""
+    from kubectl_eksdoc.host import earlier
+
+    return earlier.is_snapshot(path)

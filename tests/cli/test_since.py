@@ -168,8 +168,8 @@ def test_what_is_of_something_else_is_refused_in_a_sentence(
 @pytest.mark.parametrize(
     ("content", "said_of_it"),
     [
-        (b"\x1f\x8b\x08\x00 and more", "is a snapshot, and not an answer: save the result with -o json"),
-        (b"\0" * 257 + b"ustar\0", "is a snapshot, and not an answer: save the result with -o json"),
+        (b"\x1f\x8b\x08\x00 and more", "no earlier answer can be made: "),
+        (b"\0" * 257 + b"ustar\0", "no earlier answer can be made: "),
         (b"", "is empty"),
         (b"{", "is not JSON"),
         (b"[]", "is no "),

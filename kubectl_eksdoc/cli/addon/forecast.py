@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, rights, saying, since_options
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.earlier import Earlier
     from kubectl_eksdoc.core.plan.addon.facts import Asked
     from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
     from kubectl_eksdoc.core.plan.addon.since import Since
     from kubectl_eksdoc.wiring.addons import AddonWorld
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """`sides` are AWS's of each of `plans`. `left_out`: some add-on could not be told."""
+
+    world: AddonWorld
+    sides: tuple[AddonSide, ...]
+    plans: tuple[AddonPlan, ...]
+    left_out: bool
 
 
 def forecast(request: Request, around: Surroundings) -> Answer:
@@ -27,37 +41,68 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
     from kubectl_eksdoc.core.plan.addon.against import against
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
-    from kubectl_eksdoc.flows.addon import KINDS, plan_addon
     from kubectl_eksdoc.render.addon import FORMATS, AddonView
-    from kubectl_eksdoc.wiring.addons import Reading
 
     options = request.options
     FORMATS.check(options.output)
     asked = _asked(request, around)
-    earlier = since_options.earlier(request.earlier, ADDON_DIFF, reading.NAME, around)
+    before = _earlier(request, asked, around)
     try:
-        world = reading.opened(request, around, Reading(KINDS, every_object()))
-        names = (request.addon,) if request.addon else world.names()
-        sides = tuple(reading.sides(world, names, request, around))
-        plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
-        steps = (
-            {side.addon.name: _steps(world, plan, side) for plan, side in zip(plans, sides, strict=True)}
-            if request.each_step
-            else {}
-        )
-        since = _since(world, plans, sides) if request.since_when else {}
+        found = answered(request, asked, around, around.note)
+        world, plans = found.world, found.plans
+        steps = _all_steps(found) if request.each_step else {}
+        since = _since(world, plans, found.sides) if request.since_when else {}
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
     saying.told(world, options, around)
-    left_out = len(sides) < len(names)
-    whole = not request.addon and not left_out
-    beside = against(earlier, world.cluster, plans, request.given, whole) if earlier is not None else None
+    since_options.told(before, around)
+    whole = not request.addon and not found.left_out
+    beside = against(before, world.cluster, plans, request.given, whole) if before is not None else None
     view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since, beside=beside)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), code(plans, left_out))
+    return Answer(FORMATS.render(view, options.output, look), code(plans, found.left_out))
+
+
+def answered(request: Request, asked: Asked, around: Surroundings, note: Callable[[str], object]) -> Answered:
+    """`note` is told which add-on is left out, and why.
+
+    Raises:
+        EksdocError: the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.flows.addon import KINDS, plan_addon
+    from kubectl_eksdoc.wiring.addons import Reading
+
+    world = reading.opened(request, around, Reading(KINDS, every_object()))
+    names = (request.addon,) if request.addon else world.names()
+    sides = tuple(reading.sides(world, names, request, note))
+    plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
+    return Answered(world, sides, plans, len(sides) < len(names))
+
+
+def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | None:
+    """What --since names: an answer that was saved, or the same one of what was read earlier; None without it.
+
+    Raises:
+        BaselineError: it is neither.
+    """
+    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
+    from kubectl_eksdoc.core.plan.addon.against import as_earlier
+    from kubectl_eksdoc.core.plan.since.made import Of
+
+    def made(source: SourceChoice) -> Earlier:
+        # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
+        then = answered(replace(request, source=source), asked, around, lambda _: None)
+        return as_earlier(Of(request.earlier, __version__, request.given), then.world.cluster, then.plans)
+
+    return since_options.earlier(request.earlier, ADDON_DIFF, reading.NAME, around, made)
+
+
+def _all_steps(found: Answered) -> dict[str, tuple[AddonPlan, ...]]:
+    """By the names of the add-ons."""
+    pairs = zip(found.plans, found.sides, strict=True)
+    return {side.addon.name: _steps(found.world, plan, side) for plan, side in pairs}
 
 
 def _steps(world: AddonWorld, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:

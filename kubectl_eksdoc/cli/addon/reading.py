@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
@@ -25,12 +25,14 @@ def opened(request: opening.Asked, around: Surroundings, reading: Reading) -> Ad
     return opening.opened(around.open_addons, request, around, reading)
 
 
-def sides(world: AddonWorld, names: Sequence[str], request: Request, around: Surroundings) -> Iterator[AddonSide]:
-    """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
+def sides(
+    world: AddonWorld, names: Sequence[str], request: Request, note: Callable[[str], object]
+) -> Iterator[AddonSide]:
+    """Of one add-on, or of all: then what cannot be told of one is noted, and takes no other with it."""
     for name in names:
         try:
             yield world.side(name, request.to)
         except (AwsDenied, AwsMissing, UsageError) as error:
             if request.addon:
                 raise
-            around.note(f"note: {name} is left out: {error.message}")
+            note(f"note: {name} is left out: {error.message}")

@@ -20,7 +20,6 @@ from kubectl_eksdoc.errors import Forbidden, UsageError
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.wiring.checks import CheckWorld
 
 NAME = reading.NAME
 
@@ -165,6 +164,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
     from kubectl_eksdoc.core.model import documents
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.against import against
@@ -172,7 +172,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.core.plan.check.plan import Wish
     from kubectl_eksdoc.core.plan.check.registry import chosen, known_codes
     from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
-    from kubectl_eksdoc.flows.check.looking import look
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
@@ -193,20 +192,16 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
-    earlier = since_options.earlier(request.earlier, documents.UPGRADE_CHECK, NAME, around)
+    wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom)
+    question = Question(request, checks, wish)
+    before = earlier(question, around)
     try:
-        world = reading.opened(request, around, checks)
-        if request.refresh:
-            _refresh(world, around)
-        since = since_values.moment(request.since, world.cluster.observed_at)
-        if since is not None and since > world.cluster.observed_at:
-            raise _ahead(request, world)
-        wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, since)
-        plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
+        world, plan = answered(question, around)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)
-    beside = against(earlier, plan, request.given) if earlier is not None else None
+    since_options.told(before, around)
+    beside = against(before, plan, request.given) if before is not None else None
     view = CheckView(plan, request.given, world.recognised, since=beside)
     shown = looks.decide(options, around.stdout, around.environ)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
@@ -231,27 +226,3 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         raise UsageError(
             f"nothing that was chosen judges the manifests of -f: that is {IN_MANIFEST.name}", "Choose it, too."
         )
-
-
-def _ahead(request: Request, world: CheckWorld) -> UsageError:
-    given = request.since.text if request.since is not None else ""
-    seen = world.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return UsageError(
-        f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
-    )
-
-
-def _refresh(world: CheckWorld, around: Surroundings) -> None:
-    """
-    Raises:
-        AwsError: it may not be asked for.
-    """
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.flows.check.refreshing import refreshed
-
-    of = world.refreshes
-    if isinstance(of, Unknown):
-        around.note(f"EKS was not asked to look anew: {of.why}")
-        return
-    around.note("EKS looks anew, which takes some minutes …")
-    around.note(refreshed(of, around.now, around.sleep))

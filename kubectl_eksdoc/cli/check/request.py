@@ -20,7 +20,7 @@ GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"
 SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
-_STDIN = "-"
+STDIN = "-"
 _OF_FILES = "api-in-manifest"
 """The one finding that is about files alone."""
 
@@ -61,9 +61,9 @@ class Request:
                 f"--symptom chooses by itself what is looked at, and {other} does so, too", "Give one of them."
             )
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
-        if _STDIN in files and source.snapshot == _STDIN:
+        if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
-        if _STDIN in files and several:
+        if STDIN in files and several:
             raise UsageError("standard input is read once, and --fleet asks many clusters", "Save it to a file.")
         if args.only == (_OF_FILES,) and not files:
             raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")

@@ -1,4 +1,4 @@
-"""``kubectl eksdoc imds-probe``: its flags, and its answer."""
+"""``kubectl eksdoc imds-probe``: its flags, and which face answers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights, saying, since_options, unknown_options, values
+from kubectl_eksdoc.cli import since_options, unknown_options, values
 from kubectl_eksdoc.cli.fleet import options as fleet_options
 from kubectl_eksdoc.cli.fleet.asking import over_fleet
 from kubectl_eksdoc.cli.fleet.passing import Passed
 from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
+from kubectl_eksdoc.cli.metadata.judging import judging
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.documents import IMDS_PROBE
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
     from kubectl_eksdoc.core.model.codes import Code
@@ -108,14 +109,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.metadata.against import against
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-    from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
-    from kubectl_eksdoc.flows.metadata import plan_imds
-    from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
-
     fleet = fleet_options.fleet_from(args, ("active", "apply", "since"))
     request = Request.from_args(args, words)
     fix = fix_options.fix_from(args, request)
@@ -131,20 +124,4 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
             raise UsageError(f"{words[0]} is of one cluster, and --fleet names many", "Name neither pods nor nodes.")
         joined = ("accept-unknown",)
         return over_fleet(fleet, Passed(NAME, IMDS_PROBE, request.given, joined=joined), request.options, around)
-    options = request.options
-    FORMATS.check(options.output)
-    earlier = since_options.earlier(request.earlier, IMDS_PROBE, NAME, around)
-    try:
-        world = reading.opened(request, around)
-        scope = reading.scope(request)
-        whole = None if request.source.live else world.cluster
-        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside, whole)
-    except Forbidden as error:
-        raise rights.explained(error, NAME) from error
-    saying.told(world, options, around)
-    pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    beside = against(earlier, world.cluster, plan, request.given) if earlier is not None else None
-    choices = offered(plan, world.cluster, world.vpc, world.profile)
-    view = MetadataView(plan, request.given, world.recognised, pod, choices, since=beside)
-    look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))
+    return judging(request, around)

@@ -104,6 +104,12 @@ def _document(ran: Ran) -> dict[str, Any]:
     return found
 
 
+AGAIN = re.compile(
+    r" (or have somebody look who may|and take the snapshot again|then (plan|take the snapshot) again)(?=\.)"
+)
+"""What is to be done once a right is granted: the cluster is asked again, or another snapshot is taken."""
+
+
 def _answer(document: dict[str, Any]) -> dict[str, Any]:
     """Without what names the source, and the words of a container, of which only the sockets are kept."""
     body = {key: value for key, value in document.items() if key != "metadata"}
@@ -116,7 +122,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items() if key not in OF_THE_SOURCE}
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    return WORDS.sub('"…"', value) if isinstance(value, str) else value
+    return WORDS.sub('"…"', AGAIN.sub(" …", value)) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize("token", ["whole", "fewer"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -10,6 +11,7 @@ from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
+from kubectl_eksdoc.core.plan.since.made import Of, made_earlier
 from kubectl_eksdoc.core.plan.since.needs import needs_of, read_of
 from kubectl_eksdoc.core.plan.since.side import Scope, Side
 
@@ -35,6 +37,12 @@ def against(
     found = tuple(outline_of(each) for plan in plans for each in plan.findings)
     now = Side(found, read=read_of(cluster), needs=_NEEDS, scope=None if whole else names, kin=KIN)
     return since(earlier, cluster, then, now, options)
+
+
+def as_earlier(of: Of, cluster: Cluster, plans: Sequence[AddonPlan]) -> Earlier:
+    """`plans` of what was read earlier, as their own document is read."""
+    made = made_earlier(of, cluster, (each for plan in plans for each in plan.findings))
+    return replace(made, addons=frozenset(plan.facts.addon.name for plan in plans))
 
 
 def _addons(names: Iterable[str]) -> Scope:

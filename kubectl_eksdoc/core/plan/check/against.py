@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
@@ -16,6 +17,7 @@ from kubectl_eksdoc.core.plan.check.registry import ALL
 from kubectl_eksdoc.core.plan.metadata.against import KIN as OF_IMDS
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
+from kubectl_eksdoc.core.plan.since.made import Of, made_earlier
 from kubectl_eksdoc.core.plan.since.needs import read_of
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
@@ -49,8 +51,19 @@ def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) ->
     return since(earlier, cluster, then, now, options, _notes(earlier, plan))
 
 
+def as_earlier(of: Of, plan: CheckPlan) -> Earlier:
+    """`plan` of what was read earlier, as its own document is read."""
+    made = made_earlier(of, plan.facts.cluster, plan.findings, (each.finding for each in plan.suppressed))
+    codes = frozenset(code.name for judged in plan.judged for code in judged.check.codes)
+    return replace(made, codes=codes, way=_way(plan))
+
+
+def _way(plan: CheckPlan) -> str:
+    return f"{in_words(plan.facts.way.now)} → {in_words(plan.facts.way.target)}"
+
+
 def _notes(earlier: Earlier, plan: CheckPlan) -> tuple[str, ...]:
-    way = f"{in_words(plan.facts.way.now)} → {in_words(plan.facts.way.target)}"
+    way = _way(plan)
     if not earlier.way or earlier.way == way:
         return ()
     return (f"The earlier answer is about {earlier.way}, this one about {way}: what came or went may be the way's.",)
@@ -86,8 +99,13 @@ def _files(options: Mapping[str, object]) -> frozenset[str]:
 
 
 def _needs() -> dict[str, frozenset[str]]:
-    """By the names of the codes: the lists that their checks judge by."""
-    return {code.name: frozenset(kind.full_name for kind in check.kinds) for check in ALL for code in check.codes}
+    """By the names of the codes: the lists that their checks judge by, and those that the commands do which a check
+    sums up."""
+    return {
+        code.name: frozenset(kind.full_name for kind in (*check.kinds, *code.needs))
+        for check in ALL
+        for code in check.codes
+    }
 
 
 def _kin() -> dict[str, frozenset[str]]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 
@@ -36,7 +37,7 @@ def cluster_of(facts: CheckFacts) -> Subject:
 
 def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
     """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
-    remedy = (Remedy(f"Allow {why.missing}, or have somebody look who may."),) if why.missing else ()
+    remedy = (allow(why.missing),) if why.missing else ()
     message = f"{what} is not known: {why.why}"
     return Finding(
         code, severity, Status.UNKNOWN, subject, message, remedy=remedy, missing=why.missing or what.rstrip(",")
@@ -53,7 +54,7 @@ def unread(
     why = "; ".join(map(_unread_for, missing))
     rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
     lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
-    remedy = (Remedy(f"Allow {lacking}, or have somebody look who may."),) if rights else ()
+    remedy = (allow(lacking),) if rights else ()
     message = f"{what} is not known: {why}"
     yield Finding(code, severity, Status.UNKNOWN, cluster_of(facts), message, remedy=remedy, missing=lacking)
 

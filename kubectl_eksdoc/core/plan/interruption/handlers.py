@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption.installs import NAME_LABEL
 
@@ -89,6 +90,6 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
             Status.UNKNOWN,
             Subject("DaemonSet", HANDLER),
             "whether the AWS Node Termination Handler is there as well is not known",
-            remedy=(Remedy(f"Allow list {unread[0].resource.full_name}, or have somebody look who may."),),
+            remedy=(allow(f"list {unread[0].resource.full_name}"),),
             missing=f"list {unread[0].resource.full_name}",
         )

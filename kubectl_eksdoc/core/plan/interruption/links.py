@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.missing_rights import allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Link:
 
 def unknown(link: Link, why: Unknown, fact: str) -> Link:
     """`link` of which it is not known; `fact`: what would tell, where no right does."""
-    remedy = Remedy(f"Allow {why.missing}, or have somebody look who may.") if why.missing else Remedy(AGAIN)
+    remedy = allow(why.missing) if why.missing else Remedy(AGAIN)
     return replace(link, status=Status.UNKNOWN, what=why.why, missing=why.missing or fact, remedy=(remedy,))
 
 

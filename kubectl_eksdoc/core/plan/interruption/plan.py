@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption import delivery, outage, rights, signs
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
@@ -184,7 +185,7 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
             Status.UNKNOWN,
             subject,
             f"how Karpenter is configured is not known: {facts.install.why}",
-            remedy=(Remedy(f"Allow {missing_right}, or have somebody look who may."),) if missing_right else (),
+            remedy=(allow(missing_right),) if missing_right else (),
             missing=missing_right or "the Deployment of Karpenter",
         )
     if isinstance(facts.install, Absent):

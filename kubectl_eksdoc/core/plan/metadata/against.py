@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
+from kubectl_eksdoc.core.plan.since.made import Of, made_earlier
 from kubectl_eksdoc.core.plan.since.needs import needs_of, read_of
 from kubectl_eksdoc.core.plan.since.side import Scope, Side
 
@@ -32,6 +33,11 @@ def against(earlier: Earlier, cluster: Cluster, plan: MetadataPlan, options: Map
     found = tuple(map(outline_of, plan.findings))
     now = Side(found, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
     return since(earlier, cluster, then, now, options)
+
+
+def as_earlier(of: Of, cluster: Cluster, plan: MetadataPlan) -> Earlier:
+    """`plan` of what was read earlier, as its own document is read."""
+    return made_earlier(of, cluster, plan.findings)
 
 
 def _scope(options: Mapping[str, object]) -> Scope | None:

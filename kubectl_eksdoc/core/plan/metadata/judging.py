@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
@@ -41,7 +42,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             Status.UNKNOWN,
             _cluster(facts),
             f"which service accounts have a role by EKS Pod Identity is not known: {identities.why}",
-            remedy=(Remedy(_ALLOW.format(identities.missing)) if identities.missing else Remedy(_AGAIN),),
+            remedy=(allow(identities.missing) if identities.missing else Remedy(_AGAIN),),
             missing=identities.missing or "the Pod Identity associations",
         )
     yield from _unread(facts)
@@ -62,7 +63,6 @@ def _cluster(facts: MetadataFacts) -> Subject:
 
 
 _ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."
-_ALLOW = "Allow {}, or have somebody look who may."
 _LOOK = (
     "Look at what makes the next one (launch template, auto scaling group, EC2NodeClass), or measure the first that "
     "comes: what runs now does not tell."
@@ -92,7 +92,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
             f"{_pods(len(several))} could not be looked into, so whether {'it suffers' if one else 'they suffer'} "
             f"is not known: {told.why}",
             () if one else tuple(_some([pod.key for pod, _ in several])),
-            (Remedy(_ALLOW.format(told.missing)) if told.missing and not one else Remedy("Read its log.", log),),
+            (allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
             told.missing or "what is inside of it",
         )
 
@@ -193,7 +193,7 @@ def _unknown(alike: NodesAlike) -> Iterator[Finding]:
             _subject(alike),
             f"what pods find {when} is not known: {verdict.why}",
             tuple(_some(alike.nodes)),
-            (Remedy(_ALLOW.format(missing)) if missing else _measured(alike.nodes[0]) if now else Remedy(_LOOK),),
+            (allow(missing) if missing else _measured(alike.nodes[0]) if now else Remedy(_LOOK),),
             missing or f"the metadata options {when}",
         )
 

@@ -20,6 +20,8 @@ CLUSTER = "Cluster"
 """The kind of subject of what is about the whole cluster: its name may not be known to both answers."""
 
 _NUMBER = re.compile(r"\d+")
+_SOURCE = re.compile(r"the snapshot \S+|the demo\b")
+"""As what is not in it is said of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,8 @@ def about(subject: Subject) -> tuple[str, str, str]:
 
 
 def gist(message: str) -> str:
-    """`message` without its numbers."""
-    return _NUMBER.sub("#", message)
+    """`message` without its numbers, and without what was read: what neither of two snapshots holds is the same."""
+    return _NUMBER.sub("#", _SOURCE.sub("the source", message))
 
 
 def _by_key(said: Iterable[Said]) -> defaultdict[_Key, list[Said]]:

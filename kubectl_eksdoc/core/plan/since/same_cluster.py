@@ -48,10 +48,10 @@ def kinship(baseline: Saved, now: Cluster, saved_one: str = "the baseline", this
         if saved.uid == here.uid:
             return Kinship(Sameness.SAME)
         return Kinship(Sameness.OTHER, f"{other} (their uids differ)")
+    if not baseline.uids.isdisjoint(uids_of(now)):
+        return Kinship(Sameness.SAME)
     if (baseline.source is Source.DEMO) != (now.source is Source.DEMO):
         return Kinship(Sameness.OTHER, f"{other} (one is the demo)")
-    if not baseline.uids.isdisjoint([*(node.uid for node in now.nodes), *(budget.uid for budget in now.budgets)]):
-        return Kinship(Sameness.SAME)
     places = ((saved.cluster, here.cluster), (saved.account, here.account), (saved.region, here.region))
     if any(before and after and before != after for before, after in places):
         return Kinship(Sameness.OTHER, other)
@@ -59,6 +59,11 @@ def kinship(baseline: Saved, now: Cluster, saved_one: str = "the baseline", this
     if whole or (saved.context and saved.context == here.context):
         return Kinship(Sameness.SAME)
     return Kinship(Sameness.UNKNOWN, f"{saved_one} has {_named(saved)}, {this_one} has {_named(here)}")
+
+
+def uids_of(cluster: Cluster) -> frozenset[str]:
+    """Of objects that no other cluster has. What was written by hand may have none."""
+    return frozenset((*(node.uid for node in cluster.nodes), *(budget.uid for budget in cluster.budgets))) - {""}
 
 
 def _named(who: Identity) -> str:

@@ -15,7 +15,7 @@ Scope: TypeAlias = frozenset[tuple[str, str]]
 
 _About: TypeAlias = tuple[str, str, str]
 _Gist: TypeAlias = tuple[_About, str]
-"""Of what is unknown: about what, and its message without numbers."""
+"""Of what is unknown: about what, and the gist of its message."""
 
 _MOST_NAMES = 3
 

@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import BUDGETS
 from kubectl_eksdoc.core.plan.check.against import against
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import ALL, CODES, chosen
@@ -60,6 +61,16 @@ def test_a_command_that_could_not_be_asked_hides_all_that_it_would_find() -> Non
     for whole, code in ((parts.DNS, dns_codes.LAMEDUCK_SHORT), (parts.DRAIN, codes.BUDGET_NEVER)):
         found = changes(an_earlier(said(code)), a_plan(unknown(whole, PLAN_OF)))
         assert ("not-known-any-more", code.name) in found and not any(what == "fixed" for what, _ in found)
+
+
+def test_what_a_summed_up_command_judges_by_must_have_been_read_in_both() -> None:
+    plan = a_plan()
+    reads = tuple(each for each in plan.facts.cluster.reads if each.resource != BUDGETS)
+    blind = replace(plan, facts=replace(plan.facts, cluster=replace(plan.facts.cluster, reads=reads)))
+    (change,) = against(an_earlier(said(codes.BUDGET_NEVER)), blind, {}).changes
+    assert (change.became.value, change.why) == ("not-judged-this-time", "not read: poddisruptionbudgets.policy")
+    (change,) = against(an_earlier(said(codes.BUDGET_NEVER), read=frozenset()), plan, {}).changes
+    assert change.became.value == "fixed"
 
 
 def test_of_a_drain_a_code_hides_only_its_own() -> None:

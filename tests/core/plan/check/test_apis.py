@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.model.api_usage import (
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.versions import Version
@@ -244,9 +244,16 @@ def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
     told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("forbidden", "list vap")),))
     policies, bindings = found(codes.WRITTEN, a_way(33, 34), told)
     assert (policies.status, policies.missing) == (Status.UNKNOWN, "list vap")
-    assert policies.remedy[-1].command.startswith("kubectl get validatingadmissionpolicies.admission")
+    assert [each.command for each in policies.remedy] == [""]  # the right is to be granted, whatever was read
     assert bindings.status is Status.UNKNOWN and "validatingadmissionpolicybindings" in str(bindings.subject)
     assert found(codes.WRITTEN, a_way(32, 33), ApiTold()) == ()
+
+
+def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
+    told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("the snapshot x holds none")),))
+    policies, _ = found(codes.WRITTEN, a_way(33, 34), told)
+    command = "kubectl get validatingadmissionpolicies.admissionregistration.k8s.io -A -o json --show-managed-fields"
+    assert policies.remedy == (Remedy("Add them to the dump:", f"{command} > validatingadmissionpolicies.json"),)
 
 
 def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:

@@ -73,7 +73,7 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
 
 def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> Finding:
     found = unknown(codes.WRITTEN, Subject("Resource", resource.full_name), what, why)
-    if facts.cluster.source is not Source.SNAPSHOT:
+    if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # what was forbidden is no matter of a dump
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
     dumped = Remedy("Add them to the dump:", f"{dump} > {resource.plural}.json")

@@ -7,6 +7,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import NAME, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.missing_rights import allow
 
 DEPLOYMENT = Subject("Deployment", NAME, SYSTEM)
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
@@ -32,13 +33,13 @@ _LOOK_AGAIN = "Look at the live cluster; --debug shows what was asked."
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
     why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
-    remedy = f"Allow {missing}, or have somebody look who may." if missing else _LOOK_AGAIN
+    remedy = allow(missing) if missing else Remedy(_LOOK_AGAIN)
     return Finding(
         codes.UNREAD,
         Severity.MEDIUM,
         Status.UNKNOWN,
         of,
         f"{what} is not known: {why}",
-        remedy=(Remedy(remedy),),
+        remedy=(remedy,),
         missing=missing or what,
     )

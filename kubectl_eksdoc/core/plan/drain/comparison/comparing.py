@@ -64,7 +64,7 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
     read = frozenset(read.resource.full_name for read in cluster.reads if read.known)
     then, here = sight(before, baseline.read), sight(now, read)
     changes, unchanged = finding_changes(before.findings, now.findings, then, here)
-    asked = tuple(asked_differently(baseline.options, {**options, **_named(plan)}))
+    asked = tuple(asked_differently(baseline.options, {**options, **named(plan)}))
     return Comparison(
         baseline=baseline,
         doubt=akin.why,
@@ -117,7 +117,7 @@ def _values(plan: Outline) -> dict[Measure, Value]:
     return values | {what: statuses[status] for what, status in _OF_FINDINGS.items()}
 
 
-def _named(plan: DrainPlan) -> dict[str, object]:
+def named(plan: DrainPlan) -> dict[str, object]:
     """What stood in the file of an order: at the same path there may be another one by now."""
     return {ORDER: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
 

@@ -259,7 +259,16 @@ def _other_findings(
         unread = survey.cluster.unread(*SCALED)
         if unread:
             question = "whether budgets' statuses match their pods"
-            found.append(unknown(codes.BUDGET_DISAGREES, question, unread, (f"budget {budget.key}",), Severity.LOW))
+            found.append(
+                unknown(
+                    codes.BUDGET_DISAGREES,
+                    question,
+                    unread,
+                    (f"budget {budget.key}",),
+                    Severity.LOW,
+                    of=survey.cluster.source,
+                )
+            )
     return tuple(found)
 
 

@@ -109,7 +109,15 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     if said.outcome is Outcome.UNKNOWN:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
         question = "whether DaemonSets' pods still have their DaemonSet"
-        return cannot_tell(codes.DAEMONSET_MISSING, question, unread, where(pod), PodVerdict.UNKNOWN, Severity.HIGH)
+        return cannot_tell(
+            codes.DAEMONSET_MISSING,
+            question,
+            unread,
+            where(pod),
+            PodVerdict.UNKNOWN,
+            Severity.HIGH,
+            of=survey.cluster.source,
+        )
     if _daemon_set(survey, pod) is Presence.EXISTS:
         return blocks(
             codes.POD_DAEMONSET,

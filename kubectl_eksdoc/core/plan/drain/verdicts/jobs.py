@@ -32,7 +32,13 @@ def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
     if job is None:
         unread = survey.cluster.unread(kinds.JOBS)
         if unread:
-            return cannot_tell(codes.JOB_LOSES_WORK, "what an eviction means for Job pods", unread, where(pod))
+            return cannot_tell(
+                codes.JOB_LOSES_WORK,
+                "what an eviction means for Job pods",
+                unread,
+                where(pod),
+                of=survey.cluster.source,
+            )
         return _without_its_job(survey, pod, subject)
     wait = Remedy("Wait for it to finish, then plan again.", wait_for_job(job.name, job.namespace))
     first, remedies = _waited(survey), [wait, *_let_the_drain_wait(survey)]

@@ -166,7 +166,15 @@ def _by_budgets(
     unread = world.cluster.unread(kinds.BUDGETS)
     if unread:
         question = "which budgets guard the pods on the targets"
-        return cannot_tell(codes.POD_BUDGET, question, unread, pods.where(pod), PodVerdict.UNKNOWN, Severity.CRITICAL)
+        return cannot_tell(
+            codes.POD_BUDGET,
+            question,
+            unread,
+            pods.where(pod),
+            PodVerdict.UNKNOWN,
+            Severity.CRITICAL,
+            of=world.cluster.source,
+        )
     if len(guards) > 1:
         if pod.key in world.policy.delete_past_budget:
             return past_budgets(world, pod, guards)
@@ -193,7 +201,7 @@ def _unread(world: Survey) -> Iterable[Finding]:
     for code, question in questions:
         unread = cluster.unread(*code.needs)
         if unread:
-            yield unknown(code, question, unread)
+            yield unknown(code, question, unread, of=cluster.source)
 
 
 def _pending(world: Survey) -> Iterable[Finding]:

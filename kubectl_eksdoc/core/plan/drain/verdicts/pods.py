@@ -130,7 +130,11 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
     unread = survey.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
     if unread:
         return cannot_tell(
-            codes.POD_LOCAL_VOLUME, "whether the claims of pods are bound to local volumes", unread, where(pod)
+            codes.POD_LOCAL_VOLUME,
+            "whether the claims of pods are bound to local volumes",
+            unread,
+            where(pod),
+            of=survey.cluster.source,
         )
     for name in claims:
         claim = survey.claims.get(f"{pod.namespace}/{name}")
@@ -318,7 +322,7 @@ def _unread_owner(survey: Survey, pod: Pod, code: Code, question: str) -> Said |
     needed = _READ_AS.get((owner.group, owner.kind), ())
     if not needed or not survey.cluster.unread(needed[0]):
         return None
-    return cannot_tell(code, question, survey.cluster.unread(*needed), where(pod))
+    return cannot_tell(code, question, survey.cluster.unread(*needed), where(pod), of=survey.cluster.source)
 
 
 def _without_downtime(survey: Survey, pod: Pod, top: Workload) -> tuple[Remedy, ...]:

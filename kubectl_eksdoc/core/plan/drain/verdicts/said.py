@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -74,9 +75,11 @@ def cannot_tell(
     evidence: str = "",
     verdict: PodVerdict = PodVerdict.EVICT,
     severity: Severity = Severity.MEDIUM,
+    *,
+    of: Source,
 ) -> Said:
     """A question that the facts at hand do not answer; `verdict` UNKNOWN where the drain hangs on it."""
-    finding = unknown(code, question, unread, (evidence,) if evidence else (), severity)
+    finding = unknown(code, question, unread, (evidence,) if evidence else (), severity, of=of)
     return Said(verdict, finding.message, code, finding, finding.remedy)
 
 
@@ -86,8 +89,10 @@ def unknown(
     unread: tuple[KindRead, ...],
     evidence: tuple[str, ...] = (),
     severity: Severity = Severity.MEDIUM,
+    *,
+    of: Source,
 ) -> Finding:
-    """An UNKNOWN finding about the whole cluster, naming what would have to be read."""
+    """An UNKNOWN finding about the whole cluster, naming what would have to be read. `of`: what was read."""
     missing = ", ".join(_missing(read) for read in unread)
     return Finding(
         code,
@@ -96,7 +101,7 @@ def unknown(
         Subject("Cluster", "cluster"),
         f"cannot tell {question}",
         evidence,
-        tuple(_read_it(read) for read in unread),
+        tuple(_read_it(read, of) for read in unread),
         missing,
     )
 
@@ -139,15 +144,17 @@ def _missing(read: KindRead) -> str:
     return f"{read.resource.full_name} ({read.state.value})"
 
 
-def _read_it(read: KindRead) -> Remedy:
-    name = read.resource.full_name
+def _read_it(read: KindRead, of: Source) -> Remedy:
+    name, snapshot = read.resource.full_name, of is Source.SNAPSHOT
     if read.state is ReadState.FORBIDDEN:
+        then = "take the snapshot again" if snapshot else "plan again"
         return Remedy(
-            f"Get the right to list {name}, then plan again.", shell("kubectl", "auth", "can-i", "list", name, "-A")
+            f"Get the right to list {name}, then {then}.", shell("kubectl", "auth", "can-i", "list", name, "-A")
         )
     if read.state is ReadState.NOT_HELD:
         return Remedy(
             f"Add {name} to the dump.",
             f"{shell('kubectl', 'get', name, '-A', '-o', 'json')} > {read.resource.plural}.json",
         )
-    return Remedy(f"Find out why {name} cannot be listed.", shell("kubectl", "get", name, "-A"))
+    then = ", then take the snapshot again" if snapshot else ""
+    return Remedy(f"Find out why {name} cannot be listed{then}.", shell("kubectl", "get", name, "-A"))

@@ -1,0 +1,106 @@
+"""The answer of ``check`` to one question, whatever it is asked of: the cluster, or what was read of it earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import since_options
+from kubectl_eksdoc.cli.check import reading, since_values
+from kubectl_eksdoc.cli.check.request import STDIN, Request
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.model.earlier import Earlier
+    from kubectl_eksdoc.core.plan.check.checking import Check
+    from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish
+    from kubectl_eksdoc.wiring.checks import CheckWorld
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`checks` are those that are made. Since when changes are told depends on when the cluster was observed, so that
+    `wish` does not say it yet."""
+
+    request: Request
+    checks: Sequence[Check]
+    wish: Wish
+
+    def of_snapshot(self, source: SourceChoice) -> Question:
+        """The same asked of what was read earlier. What changed before that is not compared, and EKS has nothing to
+        look at anew.
+
+        Raises:
+            UsageError: manifests are on standard input, which is read once.
+        """
+        if STDIN in self.request.files:
+            raise UsageError(
+                "the manifests on standard input are read once, and here they are judged twice",
+                "Save them to a file, and name it with -f.",
+            )
+        return replace(self, request=replace(self.request, source=source, since=None, refresh=False))
+
+
+def answered(question: Question, around: Surroundings) -> tuple[CheckWorld, CheckPlan]:
+    """
+    Raises:
+        EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.flows.check.looking import look
+
+    request = question.request
+    world = reading.opened(request, around, question.checks)
+    if request.refresh:
+        _refresh(world, around)
+    since = since_values.moment(request.since, world.cluster.observed_at)
+    if since is not None and since > world.cluster.observed_at:
+        raise _ahead(request, world)
+    wish, reach = replace(question.wish, since=since), reading.reach(request, world)
+    return world, look(world.cluster, world.around, request.target, question.checks, wish, reach)
+
+
+def earlier(question: Question, around: Surroundings) -> Earlier | None:
+    """What --since names: a check that was saved, or the same one of what was read earlier; None without it.
+
+    Raises:
+        BaselineError: it is neither.
+    """
+    from kubectl_eksdoc.core.model.documents import UPGRADE_CHECK
+    from kubectl_eksdoc.core.plan.check.against import as_earlier
+    from kubectl_eksdoc.core.plan.since.made import Of
+
+    request = question.request
+
+    def made(source: SourceChoice) -> Earlier:
+        _, plan = answered(question.of_snapshot(source), around)
+        return as_earlier(Of(request.earlier, __version__, request.given), plan)
+
+    return since_options.earlier(request.earlier, UPGRADE_CHECK, reading.NAME, around, made)
+
+
+def _ahead(request: Request, world: CheckWorld) -> UsageError:
+    given = request.since.text if request.since is not None else ""
+    seen = world.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return UsageError(
+        f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
+    )
+
+
+def _refresh(world: CheckWorld, around: Surroundings) -> None:
+    """
+    Raises:
+        AwsError: it may not be asked for.
+    """
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.flows.check.refreshing import refreshed
+
+    of = world.refreshes
+    if isinstance(of, Unknown):
+        around.note(f"EKS was not asked to look anew: {of.why}")
+        return
+    around.note("EKS looks anew, which takes some minutes …")
+    around.note(refreshed(of, around.now, around.sleep))

@@ -1,0 +1,42 @@
+"""A snapshot with something changed in it: its files are JSON in an archive, and are written again as they were."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.host.snapshot_file import MANIFEST, SnapshotFile
+
+Edit = Callable[[str, dict[str, Any]], object]
+"""Of a file, which it may change: its name without ``.json`` (``lists/pods/00001``), and what stands in it."""
+
+
+def edited(snapshot: str, to: Path, edit: Edit) -> str:
+    """The path of a copy of `snapshot` with what `edit` does to it. Of a file that it empties nothing is written."""
+    file, manifest = SnapshotFile(str(to)), b""
+    with tarfile.open(snapshot, "r:gz") as archive:
+        for member in archive:
+            body = archive.extractfile(member)
+            assert body is not None
+            name, document = member.name.removesuffix(".json"), json.loads(body.read())
+            edit(name, document)
+            written = json.dumps(document).encode()
+            if name == MANIFEST:
+                manifest = written
+            elif document:
+                _write(file, name, written)
+    file.finish(manifest)
+    return str(to)
+
+
+def _write(file: SnapshotFile, name: str, body: bytes) -> None:
+    scene, name = name.split("/", 2)[1:] if name.startswith("scenes/") else ("", name)
+    if not name.startswith("lists/"):
+        file.file(scene, name, body)
+        return
+    plural, _, group = name.split("/")[1].partition(".")
+    file.page(scene, Resource("", plural, group), body)

@@ -1,0 +1,276 @@
+"""``--since FILE`` where the file holds what was read, and not what was found: the same is asked of it first."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.wiring.sources import open_reader
+from tests.cli.edited_snapshots import Edit, edited
+from tests.cli.running import FakeSource, Ran, run_cli
+
+COMMANDS = {
+    "check": ("UpgradeCheck", ("check",)),
+    "addon-diff": ("AddonDiff", ("addon-diff", "vpc-cni")),
+    "imds-probe": ("ImdsProbe", ("imds-probe",)),
+    "drain plan": ("DrainPlan", ("drain", "plan", "--nodegroup", "blue", "--effort", "0")),
+}
+EVERY = sorted(COMMANDS)
+LISTS = ("new", "fixed", "changed", "notKnownAnyMore", "notJudgedThisTime", "knownNow", "suppressed")
+RICH = Path(__file__).parents[1] / "data" / "clusters" / "rich.tar.gz"
+BUDGETS = "lists/poddisruptionbudgets.policy/"
+MANIFEST = "eksdoc-manifest"
+MADE_AT = "2026-11-20T08:51:00Z"
+
+
+class Anywhere(FakeSource):
+    """The real sources, for the commands that ask for a reader of their own."""
+
+    def open(self, *asked: Any) -> Any:
+        return open_reader(*asked)
+
+
+def of_budget(name: str, document: dict[str, Any]) -> None:
+    """Budget shop/sale lets one of its pods go."""
+    for budget in document["items"] if BUDGETS in name else ():
+        if budget["metadata"]["name"] == "sale":
+            budget["spec"]["minAvailable"] = 1
+            budget["status"].update(desiredHealthy=1, disruptionsAllowed=1)
+
+
+def of_field(name: str, document: dict[str, Any]) -> None:
+    """A field of aws-node has the value that the add-on gives it."""
+    for each in document["objects"] if name == "cluster-answers" else ():
+        if (each["of"]["kind"], each["of"]["name"]) == ("DaemonSet", "aws-node"):
+            for container in each["said"]["known"]["spec"]["template"]["spec"]["initContainers"]:
+                for variable in container["env"]:
+                    if variable["name"] == "DISABLE_TCP_EARLY_DEMUX":
+                        variable["value"] = "false"
+
+
+def of_hops(name: str, document: dict[str, Any]) -> None:
+    """Pods reach the service on what Karpenter launches next."""
+    for each in document["items"] if "lists/ec2nodeclasses" in name else ():
+        each["spec"]["metadataOptions"]["httpPutResponseHopLimit"] = 2
+
+
+def without_budgets(name: str, document: dict[str, Any]) -> None:
+    """Nobody might list them when it was taken."""
+    if name == MANIFEST:
+        for scene in document["scenes"].values():
+            for read in scene["reads"]:
+                if read["resource"]["plural"] == "poddisruptionbudgets":
+                    read.update(state="forbidden", detail="missing right: list poddisruptionbudgets.policy", count=0)
+    elif BUDGETS in name:
+        document.clear()
+
+
+CHANGED: dict[str, tuple[Edit, list[tuple[str, str]]]] = {
+    "check": (of_budget, [("budget-never-allows", "sale")]),
+    "drain plan": (of_budget, [("budget-never-allows", "sale")]),
+    "addon-diff": (of_field, [("addon-field-conflict", "aws-node")]),
+    "imds-probe": (of_hops, [("imds-pods-will-break", "cluster-autoscaler"), ("imds-next-differs", "reports")]),
+}
+"""What differs, and exactly what is found only without the difference."""
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("snapshot") / "demo.eksdoc")
+    taken = run_cli("snapshot", path, "--demo")
+    assert taken.code == 0, taken.err
+    return path
+
+
+def ask(command: str, *words: str) -> Ran:
+    return run_cli(*COMMANDS[command][1], *words, source=Anywhere())
+
+
+def since(command: str, path: str, *words: str) -> dict[str, Any]:
+    ran = ask(command, "--since", path, "-o", "json", *words)
+    assert ran.out, ran.err
+    document = json.loads(ran.out)
+    jsonschema.Draft202012Validator(schemas.load(COMMANDS[command][0])).validate(document)
+    assert document["metadata"]["options"]["since"] == path
+    told: dict[str, Any] = document["since"]
+    return told
+
+
+def said(told: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """What is not unchanged, by what became of it."""
+    return {key: [(each["code"], each["subject"]["name"]) for each in told[key]] for key in LISTS if told[key]}
+
+
+@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("read", ["--demo", "--snapshot"])
+def test_beside_itself_nothing_has_changed(command: str, read: str, snapshot: str) -> None:
+    source = ("--demo",) if read == "--demo" else ("--snapshot", snapshot)
+    told, plain = since(command, snapshot, *source), ask(command, *source, "-o", "json")
+    findings = json.loads(plain.out)["findings"]
+    assert said(told) == {} and told["unchanged"] == sum(each["status"] != "pass" for each in findings) > 0
+    assert (told["asked"], told["notes"], told["sameCluster"], told["observedAt"]) == ([], [], True, MADE_AT)
+    assert (told["file"], told["source"]) == (snapshot, "snapshot")
+    ran = ask(command, "--since", snapshot, *source)
+    assert ran.code == plain.code == exits.FAILS
+    first, second, *rest = ran.err.splitlines()
+    assert first.startswith("context demo") and second == f"compared with the snapshot {snapshot} of {MADE_AT}"
+    assert rest == ask(command, *source).err.splitlines()[1:]
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_what_was_changed_in_between_is_new_or_fixed_and_nothing_else(
+    command: str, snapshot: str, tmp_path: Path
+) -> None:
+    edit, found = CHANGED[command]
+    better = edited(snapshot, tmp_path / "better.eksdoc", edit)
+    assert said(since(command, better, "--snapshot", snapshot)) == {"new": found}
+    assert said(since(command, better, "--demo")) == {"new": found}
+    assert said(since(command, snapshot, "--snapshot", better)) == {"fixed": found}
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_the_answer_that_is_made_is_compared_as_the_same_one_that_was_saved(
+    command: str, snapshot: str, tmp_path: Path
+) -> None:
+    better = edited(snapshot, tmp_path / "better.eksdoc", CHANGED[command][0])
+    saved = tmp_path / "saved.json"
+    saved.write_text(ask(command, "--snapshot", better, "-o", "json").out, encoding="utf-8")
+    made, read = (since(command, path, "--snapshot", snapshot) for path in (better, str(saved)))
+    assert {**made, "file": ""} == {**read, "file": ""}
+    for fmt in ("table", "wide"):
+        told = [ask(command, "--snapshot", snapshot, "--since", path, "-o", fmt).out for path in (better, str(saved))]
+        assert told[0].replace(better, "FILE") == told[1].replace(str(saved), "FILE")
+
+
+def test_a_plan_is_compared_in_every_figure(snapshot: str, tmp_path: Path) -> None:
+    words = (*COMMANDS["drain plan"][1], "-o", "json")
+    better = edited(snapshot, tmp_path / "better.eksdoc", of_budget)
+    saved = tmp_path / "saved.json"
+    saved.write_text(run_cli(*words, "--snapshot", better, source=Anywhere()).out, encoding="utf-8")
+    made, read = (
+        json.loads(run_cli(*words, "--snapshot", snapshot, "--since", path, source=Anywhere()).out)["comparison"]
+        for path in (better, str(saved))
+    )
+    made["baseline"]["file"] = read["baseline"]["file"] = ""
+    assert made == read
+    (budget,) = made["budgets"]
+    assert "sale" in json.dumps(budget) and budget["baseline"] != budget["now"]
+
+
+@pytest.mark.parametrize("command", ["check", "drain plan"])
+def test_what_the_old_file_lacks_was_unknown_then(command: str, snapshot: str, tmp_path: Path) -> None:
+    lacking = edited(snapshot, tmp_path / "lacking.eksdoc", without_budgets)
+    told = since(command, lacking, "--snapshot", snapshot)
+    new = [each for each in told["new"] if each["code"] == "budget-never-allows"]
+    assert [each["why"] for each in new] and all(each["why"] for each in new)
+    back = since(command, snapshot, "--snapshot", lacking)
+    gone = {each["code"] for each in back["fixed"]}
+    assert not gone & {"budget-never-allows", "budget-unhealthy", "pod-several-budgets"}
+    assert back["notKnownAnyMore"] or back["notJudgedThisTime"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("check", ("--changed-since", "2026-11-21T00:00:00Z")),
+        ("check", ("--changed-since", "24h")),
+        ("check", ("--symptom", "dns")),
+        ("check", ("--only", "kubelet-skew,nodes-behind")),
+        ("check", ("--gate", "after")),
+        ("check", ("--target", "1.35")),
+        ("check", ("--accept-unknown", "webhook-down")),
+        ("addon-diff", ("--to", "latest", "--each-step", "--since-when")),
+        ("imds-probe", ("--nodegroup", "green", "--hops", "3")),
+        ("drain plan", ("--partial", "--delete-emptydir-data")),
+    ],
+)
+def test_both_are_asked_the_same(command: str, words: tuple[str, ...], snapshot: str) -> None:
+    if "2026-11-21T00:00:00Z" in words:  # after both: this answer is at fault, and not the earlier one
+        ran = ask(command, "--snapshot", snapshot, "--since", snapshot, *words)
+        assert ran.code == exits.USAGE and ran.err.startswith("error: --changed-since ")
+        return
+    told = since(command, snapshot, "--snapshot", snapshot, *words)
+    assert said(told) == {} and told["asked"] == []
+
+
+def test_suppressions_are_those_of_both(snapshot: str, tmp_path: Path) -> None:
+    rule = tmp_path / "rules.json"
+    rule.write_text(json.dumps([{"code": "nodes-behind", "reason": "later", "until": "2027-01-01"}]))
+    told = since("check", snapshot, "--snapshot", snapshot, "--suppressions", str(rule))
+    assert said(told) == {}
+    assert told["unchanged"] == since("check", snapshot, "--snapshot", snapshot)["unchanged"] - 3
+
+
+def of_dump(budget: bool, to: Path) -> str:
+    """A folder of what kubectl has read; `budget`: shop/frozen lets one of its pods go."""
+    with tarfile.open(RICH, "r:gz") as archive:
+        archive.extractall(to, filter="data")
+    for path in to.rglob("*.json") if budget else ():
+        document = json.loads(path.read_text(encoding="utf-8"))
+        for each in document.get("items", ()):
+            if each.get("kind") == "PodDisruptionBudget" and each["metadata"]["name"] == "frozen":
+                each["spec"] = {"selector": each["spec"]["selector"], "maxUnavailable": 1}
+                each["status"].update(disruptionsAllowed=1, desiredHealthy=each["status"]["currentHealthy"] - 1)
+                path.write_text(json.dumps(document), encoding="utf-8")
+    return str(to)
+
+
+@pytest.mark.parametrize("command", ["check", "drain plan", "imds-probe"])
+def test_a_dump_of_kubectls_is_asked_as_well(command: str, tmp_path: Path) -> None:
+    words = ("--target", "1.34") if command == "check" else ()
+    told = since(command, str(RICH), "--snapshot", str(RICH), *words)
+    assert said(told) == {} and told["unchanged"] > 0 and told["sameCluster"] is True
+    if command != "imds-probe":
+        better = of_dump(True, tmp_path / "better")
+        found = [("budget-never-allows", "frozen")]
+        assert said(since(command, str(RICH), "--snapshot", better, *words)) == {"fixed": found}
+        assert said(since(command, better, "--snapshot", str(RICH), *words)) == {"new": found}
+
+
+@pytest.mark.parametrize("command", ["check", "drain plan", "imds-probe"])
+def test_one_of_another_cluster_is_refused(command: str) -> None:
+    ran = ask(command, "--demo", "--since", str(RICH), *(("--target", "1.34") if command == "check" else ()))
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert f"{RICH} is of another cluster" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("addon-diff", "vpc-cni", "--demo", "--since", str(RICH)), "holds no answers of AWS"),
+        (("drain", "plan", "nowhere", "--demo", "--since", str(RICH)), "nowhere"),
+        (("imds-probe", "node/nowhere", "--demo", "--since", str(RICH)), "nowhere"),
+        (("check", "--target", "1.32", "--demo", "--since", str(RICH)), "there is no way to 1.32"),
+        (("check", "--demo", "-f", "-", "--since", str(RICH)), "the manifests on standard input are read once"),
+    ],
+)
+def test_what_is_wrong_with_the_earlier_answer_names_its_file(words: tuple[str, ...], why: str) -> None:
+    ran = run_cli(*words, source=Anywhere())
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert ran.err.startswith(f"error: of {RICH} no earlier answer can be made: ") and why in ran.err
+    assert "An answer that was saved will do as well: kubectl eksdoc " in ran.err
+
+
+def test_a_run_goes_by_a_plan_that_somebody_has_read(snapshot: str) -> None:
+    ran = run_cli("drain", "run", "--plan", snapshot, source=Anywhere())
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert "is a snapshot, and not an answer: save the result with -o json" in ran.err
+
+
+@pytest.mark.parametrize("command", ["check", "drain plan"])
+def test_what_nobody_might_read_then_is_got_by_taking_the_snapshot_again(
+    command: str, snapshot: str, tmp_path: Path
+) -> None:
+    lacking = edited(snapshot, tmp_path / "lacking.eksdoc", without_budgets)
+    findings = json.loads(ask(command, "--snapshot", lacking, "-o", "json").out)["findings"]
+    lists = [each for each in findings if "list poddisruptionbudgets.policy" in each.get("missing", "")]
+    told = [remedy["text"] for each in lists for remedy in each["remedy"]]
+    assert any("take the snapshot again" in text for text in told), told
+    assert not any("dump" in text or "plan again" in text or "who may" in text for text in told), told
