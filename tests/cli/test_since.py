@@ -168,7 +168,7 @@ def test_what_is_of_something_else_is_refused_in_a_sentence(
 @pytest.mark.parametrize(
     ("content", "said_of_it"),
     [
-        (b"\x1f\x8b\x08\x00 and more", "no earlier answer can be made: "),
+        (b"\x1f\x8b\x08\x00 and more", "is not JSON: it is packed, and broken"),
         (b"\0" * 257 + b"ustar\0", "no earlier answer can be made: "),
         (b"", "is empty"),
         (b"{", "is not JSON"),

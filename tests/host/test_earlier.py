@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -64,7 +65,8 @@ def test_an_answer_is_read_back_as_it_was_made(output: str, tmp_path: Path) -> N
             "is in the form eksdoc.io/v9, and this",
         ),
         ('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck"}', "metadata is missing"),
-        (b"\x1f\x8b\x08", "is a snapshot, and not an answer: save the result with -o json"),
+        (gzip.compress(b"x" * 257 + b"ustar\x0000"), "is a snapshot, and not an answer: save the result with -o json"),
+        (b"\x1f\x8b\x08", "is not JSON: it is packed, and broken"),
         (b"PK\x03\x04", "is a snapshot, and not an answer: save the result with -o json"),
         (b"x" * 257 + b"ustar\x0000", "is a snapshot, and not an answer: save the result with -o json"),
         ("", "is empty"),
