@@ -1,7 +1,7 @@
 """Writes a snapshot: an archive that tar and gzip know, made of pieces that are compressed each by itself, so that a
 list that is begun anew can be left out and what tells of the whole comes first.
 
-Pieces go to a file beside the one that is wanted, and only a whole one gets its name.
+Pieces go to a file without a name beside the one that is wanted, and only a whole one gets its name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryFile
 from typing import IO
 
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -39,9 +39,8 @@ class SnapshotFile:
         self._path = path
         folder = os.path.dirname(os.path.abspath(path))
         try:
-            self._pieces: IO[bytes] = NamedTemporaryFile(  # noqa: SIM115 - closed by `drop`
-                dir=folder, prefix=".eksdoc-", suffix=".part", delete=False
-            )
+            # Without a name: whatever ends this process, nothing of it stays.
+            self._pieces: IO[bytes] = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `drop`
         except OSError as error:
             raise self._unwritten(error) from error
         self._end = 0
@@ -85,11 +84,9 @@ class SnapshotFile:
         """What was not finished leaves nothing behind."""
         self._compressing.shutdown(cancel_futures=True)
         self._pieces.close()
-        with suppress(OSError):
-            os.unlink(self._pieces.name)
 
     def _put_together(self, manifest: bytes) -> int:
-        whole = f"{self._pieces.name}.whole"
+        whole = f"{self._path}.{os.getpid()}.part"
         try:
             with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(_packed(f"{MANIFEST}.json", manifest))

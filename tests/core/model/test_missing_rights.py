@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.codes import ALL
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.model.missing_rights import allow, of_snapshot
+from kubectl_eksdoc.core.model.missing_rights import allow, as_read, of_snapshot
 
 OTHER = Remedy("Look at it.", "kubectl get pods")
 UNKNOWN = Finding(
@@ -29,3 +30,8 @@ def test_what_no_right_is_missing_for_stays_as_it_is() -> None:
     assert of_snapshot(found) == found
     failing = replace(UNKNOWN, status=Status.FAIL, remedy=(OTHER,), missing="")
     assert of_snapshot(failing) == failing
+
+
+def test_only_of_a_snapshot() -> None:
+    assert as_read([UNKNOWN], Source.LIVE) == as_read([UNKNOWN], Source.DEMO) == (UNKNOWN,)
+    assert as_read([UNKNOWN, UNKNOWN], Source.SNAPSHOT) == (of_snapshot(UNKNOWN),) * 2

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order
-from kubectl_eksdoc.core.model.missing_rights import of_snapshot
+from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.suppressions import Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.changed import Changed, changed
@@ -137,7 +136,7 @@ def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[F
     found: Iterable[Finding] = check.judge(facts)
     kept = (each for each in found if wish.asks(each.code) and (wish.symptom is None or concerns(wish.symptom, each)))
     told = (_led(each, reach) for each in in_order(kept))
-    return tuple(map(of_snapshot, told) if facts.cluster.source is Source.SNAPSHOT else told)
+    return as_read(told, facts.cluster.source)
 
 
 def _led(found: Finding, reach: Reach) -> Finding:

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.core.model.kinds import NODES
+from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging import configured, failing, lasting, leaving, placed
@@ -44,7 +45,7 @@ class DnsPlan:
 
 def plan_dns(facts: DnsFacts, reach: Reach = Reach()) -> DnsPlan:
     """`reach`: by which words the commands lead to the cluster that was read."""
-    found = in_order(_findings(facts))
+    found = as_read(in_order(_findings(facts)), facts.cluster.source)
     end = ending(facts)
     return DnsPlan(
         facts,

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.model.missing_rights import allow
+from kubectl_eksdoc.core.model.missing_rights import allow, as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption import delivery, outage, rights, signs
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
@@ -81,7 +81,8 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     ]
     needed = missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
     stack = stack_name(facts, wish)
-    return InterruptionPlan(facts, links, foreseen, there, tuple(_told_once(_worst_first(found))), needed, stack)
+    told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
+    return InterruptionPlan(facts, links, foreseen, there, told, needed, stack)
 
 
 def stack_name(facts: InterruptionFacts, wish: Wish) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
@@ -44,7 +45,8 @@ def plan_metadata(facts: MetadataFacts, hops: int) -> MetadataPlan:
     groups = tuple(GroupPlan(each, _sufferers(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
     findings = [found for group in groups for found in judged(group.alike, group.sufferers, hops)]
     findings += judged_whole(facts, [(group.alike, group.sufferers) for group in groups])
-    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sufferers_first)), in_order(findings))
+    found = as_read(in_order(findings), facts.cluster.source)
+    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sufferers_first)), found)
 
 
 def _sufferers_first(group: GroupPlan) -> tuple[int, int]:
