@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.api_usage import ApiTold
 from kubectl_eksdoc.core.model.asked import NOT_ASKED
 from kubectl_eksdoc.core.model.check_needs import Need
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Release
-    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.core.model.api_usage import Manifest
     from kubectl_eksdoc.core.model.check_needs import Wanted
     from kubectl_eksdoc.core.model.kinds import Resource
-
-
-class UsageSigns(Protocol):
-    """Of a live cluster, of a dump."""
-
-    def requested(self) -> tuple[str, ...] | Unknown: ...
-
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]: ...
-
-    def releases(self) -> tuple[Release, ...] | Unknown: ...
+    from kubectl_eksdoc.flows.beside import UsageSigns
 
 
 def api_told(signs: UsageSigns, files: Sequence[str], wanted: Wanted) -> ApiTold:

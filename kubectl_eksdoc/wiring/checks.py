@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.addons import AddonWorld
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.flows.beside import Past, UsageSigns
     from kubectl_eksdoc.flows.check.around import CheckAround
     from kubectl_eksdoc.flows.check.refreshing import Refreshes
     from kubectl_eksdoc.kube.aws_access import AwsWanted
-    from kubectl_eksdoc.wiring.api_usage import UsageSigns
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,6 @@ class CheckWorld(ReadWorld):
         from kubectl_eksdoc.aws.addon_side import installed_side
 
         return installed_side(self.aws, name, wish)
-
-
-class Past(Protocol):
-    def told(self) -> ChangesTold: ...
 
 
 _NOT_TOLD = "versions of launch templates"
