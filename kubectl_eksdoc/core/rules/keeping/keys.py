@@ -57,7 +57,9 @@ VARIABLES = frozenset(
     )
 )
 
-FLAGS = frozenset((ARGUMENT, "--cluster-name", "--aws-region", "--aws-vpc-id", "--v", "--endpoint", "--csi-address"))
+FLAGS = frozenset(
+    (ARGUMENT, "--cluster-name", "--aws-region", "--aws-vpc-id", "--v", "--endpoint", "--csi-address", "-conf")
+)
 
 CONFIG = frozenset(
     (
@@ -68,13 +70,17 @@ CONFIG = frozenset(
 )
 """Keys of ConfigMaps."""
 
-SOCKET = re.compile(r"(?:--?[\w.-]+=)?(?:unix:/{0,2}|npipe:/{0,2})?[\w./\\-]*\.sock")
+SOCKET = re.compile(r"(?:--[A-Za-z][\w.-]*=|-[A-Za-z]=)?(?:unix:/{0,2}|npipe:/{0,2})?[\w.-]*[/\\][\w./\\-]*\.sock")
 """A word that names a socket, with which something reaches its node's container runtime, and nothing else."""
 
 _NAMED_SOCKET = re.compile(r"(?<![\w./-])(?:unix:/{0,2})?/[\w./-]*\.sock(?![\w.-])")
-_FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
+_FLAG = re.compile(r"--[A-Za-z][\w.-]*|-[A-Za-z]")
+"""Longer ones with one dash may be a letter and a value, as in ``mysql -phunter2``."""
+_OF_SECRET = re.compile(r"(?i)-.*(?:pass|pwd|secret|token|key|credential)[\w.-]*")
+"""A flag whose value follows as the next word, even where that looks like a flag."""
 _REFERENCE = re.compile(r"\$\([A-Za-z_][\w.]*\)")
 _SHELL = re.compile(r"(?:/?(?:usr/)?bin/)?(?:(?:ba|a)?sh|sleep(?: \d{1,6})?)")
+_SLEEP = re.compile(r"(?:/?(?:usr/)?bin/)?sleep")
 _SECONDS = re.compile(r"\d{1,6}")
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9._-]{0,20})*")
 
@@ -111,11 +117,11 @@ class Keep:
         name, equals, value = word.partition("=")
         if _REFERENCE.fullmatch(word) or _SHELL.fullmatch(word) or (".sock" in word and SOCKET.fullmatch(word)):
             return word
-        if before.endswith("sleep") and _SECONDS.fullmatch(word):
+        if _SLEEP.fullmatch(before) and _SECONDS.fullmatch(word):
             return word
-        if _FLAG.fullmatch(name):
-            return f"{name}{equals}{self.text(value) if name in self.flags else self.digests.of(value)}"
-        return self.text(word) if before in self.flags else self._but_sockets(word)
+        if name not in self.flags and (_OF_SECRET.fullmatch(before) or not _FLAG.fullmatch(name)):
+            return self.text(word) if before in self.flags else self._but_sockets(word)
+        return f"{name}{equals}{self.text(value) if name in self.flags else self.digests.of(value)}"
 
     def _but_sockets(self, text: str) -> str:
         """A digest, with the sockets that are named in it; what is nothing but a socket stays."""

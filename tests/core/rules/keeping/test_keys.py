@@ -85,6 +85,26 @@ def test_a_number_by_itself_may_be_a_password() -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["mysql", "-phunter2"],
+        ["app", "--password", "-hunter2"],
+        ["app", "--db-token", "--hunter2"],
+        ["app", "hunter2.sock"],
+        ["app", "-phunter2=/run/a.sock"],
+        ["app", "PGPASSWORD=hunter2"],
+        ["sh", "-c", "sleep 5; curl -u me:hunter2 unix:///run/a.sock"],
+    ],
+)
+def test_what_may_be_a_value_is_no_flag_and_no_socket(words: list[str]) -> None:
+    assert "hunter2" not in " ".join(KEEP.words(words))
+
+
+def test_only_what_follows_the_program_that_sleeps_is_how_long() -> None:
+    assert is_digest(KEEP.words(["login", "oversleep", "123456"])[2])
+
+
+@pytest.mark.parametrize(
     ("url", "kept"),
     [
         ("https://127.0.0.1:23443/mutate", "https://127.0.0.1:23443/mutate"),
