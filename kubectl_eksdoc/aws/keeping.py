@@ -7,6 +7,7 @@ left out, such as user data, tags of others and descriptions.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -91,12 +92,17 @@ _VALUES = ("configurationValues", "ConfigurationValues")
 _JUDGED_VALUES = frozenset(
     (
         *("corefile", "replicaCount", "computeType", "enabled", "minReplicas", "maxReplicas", "eniConfig", "region"),
-        *("cpu", "memory", "ephemeral-storage", "key", "operator", "effect", "value", "tolerationSeconds", "type"),
-        *("topologyKey", "whenUnsatisfiable", "maxSkew", "weight", "values", "maxUnavailable", "minAvailable"),
+        *("cpu", "memory", "ephemeral-storage", "operator", "effect", "tolerationSeconds", "type"),
+        *("topologyKey", "whenUnsatisfiable", "maxSkew", "weight", "maxUnavailable", "minAvailable"),
         *("loglevel", "logLevel", "name", "mode", "iptables", "ipvs", "scheduler"),
     )
 )
-"""Keys of configuration values whose texts are kept, besides the variables that are; anything that is no text is."""
+"""Keys of configuration values whose texts are kept, besides the variables that are."""
+_OF_TERMS = ("key", "value", "values")
+_TERMS = frozenset(("operator", "effect"))
+"""Beside these they are of a toleration or a selector, and kept: elsewhere they are anything."""
+_SECRET = re.compile(r"(?i)pass|pwd|secret|token|credential|key$|pin$|code$")
+"""In a name it makes of a number a secret; any other number is kept, as are truth values."""
 
 
 class Kept:
@@ -153,14 +159,23 @@ class Kept:
 
     def _value(self, key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {name: self._value(name, each) for name, each in value.items()}
+            return {name: self._within(value, name, each) for name, each in value.items()}
         if isinstance(value, list):
             return [self._value(key, each) for each in value]
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and _SECRET.search(key):
+            return self._keep.digests.of(str(value))
         if not isinstance(value, str):
             return value
         if key in _JUDGED_VALUES:
             return self._keep.text(value)
         return self._keep.variable(key, value)
+
+    def _within(self, group: Mapping[str, Any], name: str, value: Any) -> Any:
+        if name in _OF_TERMS and not _TERMS.isdisjoint(group):
+            return _each_text(value, self._text)
+        if name == "value" and isinstance(of := group.get("name"), str):  # an environment variable
+            return self._value(of, value)
+        return self._value(name, value)
 
 
 def _each_text(value: Any, cleaned: Callable[[Any], Any]) -> Any:
