@@ -115,7 +115,13 @@ _WEBHOOK = Shape(
     below={"clientConfig": _CLIENT},
 )
 _CONVERSION = Shape("strategy", below={"webhook": Shape("conversionReviewVersions", below={"clientConfig": _CLIENT})})
-_DEFINITION_SPEC = Shape("group names scope versions preserveUnknownFields", below={"conversion": _CONVERSION})
+_VERSION = Shape("name served storage deprecated")
+"""Without its schema, whose defaults may be anything."""
+_DEFINITION_SPEC = Shape(
+    "group names scope preserveUnknownFields", below={"conversion": _CONVERSION, "versions": Each(_VERSION)}
+)
+_ATTACHMENT_SPEC = Shape("attacher nodeName", below={"source": Shape("persistentVolumeName")})
+"""Without the volumes that stand in it as a whole, with their options."""
 
 
 def _kind(whole: str = "", **below: Shape | Each) -> Shape:
@@ -143,7 +149,7 @@ SHAPES: Mapping[Resource, Shape] = {
         parameters=Shape("type iops throughput encrypted"),
     ),
     kinds.CSI_NODES: _kind("spec"),
-    kinds.VOLUME_ATTACHMENTS: _kind("spec", status=Shape("attached")),
+    kinds.VOLUME_ATTACHMENTS: _kind(spec=_ATTACHMENT_SPEC, status=Shape("attached")),
     kinds.NAMESPACES: _kind("status", spec=Shape("finalizers")),
     kinds.PRIORITY_CLASSES: _kind("value globalDefault preemptionPolicy"),
     kinds.LEASES: _kind(spec=Shape("holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions")),

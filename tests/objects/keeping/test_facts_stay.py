@@ -77,6 +77,19 @@ def test_a_field_that_nobody_named_is_left_out() -> None:
         assert b"hidden" not in keeping().page(resource, page), resource.kind
 
 
+@pytest.mark.parametrize(
+    ("plural", "spec"),
+    [
+        ("volumeattachments", {"source": {"inlineVolumeSpec": {"csi": {"volumeAttributes": {"password": "hidden"}}}}}),
+        ("customresourcedefinitions", {"versions": [{"name": "v1", "schema": {"default": "hidden"}}]}),
+        ("persistentvolumes", {"csi": {"volumeAttributes": {"password": "hidden"}}, "flexVolume": {"a": "hidden"}}),
+    ],
+)
+def test_what_people_write_deep_in_a_field_is_left_out(plural: str, spec: dict[str, Any]) -> None:
+    page = json.dumps({"items": [{"metadata": {"name": "one"}, "spec": spec}]}).encode()
+    assert b"hidden" not in keeping().page(BY_PLURAL[plural], page)
+
+
 def one_pod(**spec: Any) -> dict[str, Any]:
     page = {"items": [{"metadata": {"name": "web-0"}, "spec": {"containers": [{"name": "web", **spec}]}}]}
     (kept,) = json.loads(keeping().page(BY_PLURAL["pods"], json.dumps(page).encode()))["items"]
