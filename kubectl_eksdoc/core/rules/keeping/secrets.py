@@ -1,8 +1,8 @@
 """What looks like a secret wherever it stands: the second net, under the allow-lists.
 
 Sources of the forms: IAM user guide (unique identifiers: AKIA, ASIA), RFC 7468 (PEM), RFC 7519 (JWT), GitHub's,
-GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugin route53
-(aws_access_key).
+GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugins route53
+(aws_access_key), etcd (credentials), tsig and azure (secret).
 """
 
 from __future__ import annotations
@@ -23,30 +23,40 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "glpat-": re.compile(r"\bglpat-[\w-]{10,}"),
     "xox": re.compile(r"\bxox[abeprs]-[\w-]{10,}"),
     "sk_live_": re.compile(r"\bsk_live_\w{10,}"),
-    "://": re.compile(r'(?<=://)[^\s/@"\\]+:[^\s/@"\\]+(?=@)'),
+    "://": re.compile(r'(?<=://)[^\s/@"\\]*:[^\s/@"\\]+(?=@)'),
     "earer ": re.compile(r"(?<=earer )[\w.~+/=-]{8,}"),
-    "aws_access_key": re.compile(r'(?<=aws_access_key)\s+[^\s"\\]+\s+[^\s"\\]+'),
 }
 """By a piece that each of them has, which is quickly looked for. None goes beyond a quotation mark, so that they may be
 taken out of JSON as it is written."""
 
 _NAMED = re.compile(
-    r"""(?i)((?:pass(?:word|wd)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)
-    [\w-]*["']?\s*[=:]\s*["']?)([^\s"',;&}]{4,})""",
+    r"""(?i)((?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)
+    [\w-]*\\*["']?\s*[=:]\s*\\*["']?)
+    ((?<=")[^"\\]{4,}|(?<=')[^'\\]{4,}|[^\s"',;&}\\]{4,})""",
     re.VERBOSE,
 )
+_HEADER = re.compile(r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?(?:\w+ )?)([^\s"'\\]{4,})""")
+_DIRECTIVE = re.compile(r"^([ \t]*(?:aws_access_key|credentials|password|secret|token)[ \t]+)(\S.*)$", re.MULTILINE)
+"""Of a Corefile: a word, and what it holds behind it."""
 _KEY = re.compile(
-    r"(?<![A-Za-z0-9+/=])(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*[A-Z])[A-Za-z0-9+/]{40}"
+    r"(?<![A-Za-z0-9+/=])(?<!:\d{12}:)(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*[A-Z])[A-Za-z0-9+/]{40}"
     r"(?![A-Za-z0-9+/=])"
 )
-"""Forty characters, as AWS's secret access keys are."""
+"""Forty characters, as AWS's secret access keys are, and as no end of an ARN is."""
 
 
 def scrubbed(text: str, instead: Callable[[str], str]) -> str:
     """`text` with `instead` of everything in it that looks like a secret."""
     text = known_forms(text, instead)
-    text = _NAMED.sub(lambda found: found.group(1) + instead(found.group(2)), text)
+    for form in (_NAMED, _HEADER):
+        text = form.sub(lambda found: found.group(1) + instead(found.group(2)), text)
+    text = _DIRECTIVE.sub(lambda found: found.group(1) + _each_word(found.group(2), instead), text)
     return _KEY.sub(lambda found: instead(found.group()), text)
+
+
+def _each_word(text: str, instead: Callable[[str], str]) -> str:
+    """As many words as before: whoever parses them finds the same form."""
+    return re.sub(r"\S+", lambda found: instead(found.group()), text)
 
 
 def known_forms(text: str, instead: Callable[[str], str]) -> str:

@@ -41,6 +41,15 @@ def test_a_text_that_is_kept_is_kept_without_it(secret: str, before: str, after:
         ("https://me:hunter2@example.com/x", "@example.com/x"),
         ("route53 example.com {\n aws_access_key ID SECRETSECRET\n}", "aws_access_key"),
         ("Authorization: Bearer abcdefgh12345678", "Bearer "),
+        ("Authorization: Basic hunter2hunter2", "Basic "),
+        ("etcd {\n  credentials root hunter2\n}", "credentials "),
+        ("tsig {\n  secret k.example. hunter2\n}", "secret "),
+        ("azure group:zone {\n  secret hunter2\n}", "secret "),
+        ("redis://:hunter2@cache", "@cache"),
+        ("AccountKey=hunter2==;", "AccountKey="),
+        ("Server=db;Pwd=hunter2;", "Pwd="),
+        ('{"msg":"{\\"password\\":\\"hunter2\\"}"}', "password"),
+        ('password: "correct hunter2 staple"', "password"),
     ],
 )
 def test_what_is_named_a_secret_is_none_any_more(text: str, kept: str) -> None:
@@ -50,11 +59,18 @@ def test_what_is_named_a_secret_is_none_any_more(text: str, kept: str) -> None:
     assert not [word for word in ("hunter2", "abcd1234", "SECRETSECRET", "abcdefgh12345678") if word in found]
 
 
+def test_a_directive_keeps_as_many_words() -> None:
+    line = KEEP.text("route53 a.:Z {\n    aws_access_key ID SECRET\n}").splitlines()[1]
+    assert line.startswith("    aws_access_key ")
+    assert [is_digest(word) for word in line.split()] == [False, True, True]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         ".:53 {\n    errors\n    health {\n        lameduck 5s\n    }\n    forward . /etc/resolv.conf\n}",
         "arn:aws:iam::111122223333:role/demo-shop-aws-load-balancer-controller-0123456789ab",
+        "arn:aws:iam::111122223333:role/KarpenterControllerProdUsEast1Role0",
         "602401143452.dkr.ecr.eu-west-1.amazonaws.com/eks/coredns:v1.11.4-eksbuild.14",
         "sha256:" + "0123456789abcdef" * 4,
         "/var/run/secrets/eks.amazonaws.com/serviceaccount/token",
