@@ -26,6 +26,7 @@ from kubectl_eksdoc.core.plan.dns.shutdown import (
 from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.core.rules.keeping.digests import is_digest
 
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
 
@@ -40,6 +41,9 @@ class Edited:
     findings: tuple[Finding, ...] = ()
 
 
+_WHOLE = "the whole Corefile, which the live cluster has"
+
+
 def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     corefile = facts.corefile
     if isinstance(corefile, Unknown):
@@ -48,6 +52,8 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
         return (Refused(f"there is no Corefile to change: {corefile.said}", "Is CoreDNS what answers here?"),)
     if isinstance(corefile, Refusal):
         return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Mend it first."),)
+    if is_digest(corefile.text):
+        return (Refused("the Corefile is not known as a whole: of secrets in it a snapshot keeps digests", "", _WHOLE),)
     now = lameduck_s(corefile)
     found = tuple(_refused(facts, corefile, seconds, now))
     if found:

@@ -23,6 +23,7 @@ from kubectl_eksdoc.core.plan.dns.change.affinity import without_spot
 from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Scale, Wishes, lameduck_wished, scale_wished
 from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
+from kubectl_eksdoc.core.rules.keeping.digests import MARK
 from tests.addon.stand_in.coredns import AFFINITY
 from tests.builders import ROOM, a_cluster
 from tests.core.plan.dns import made
@@ -166,6 +167,15 @@ def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
 def test_a_bad_corefile_is_never_made(text: str, said: str) -> None:
     found = change(Wishes(20), text=text)
     assert said in why(found) and "corefile" not in (found.values or {})
+
+
+def test_what_is_known_as_a_digest_is_never_made_a_corefile() -> None:
+    found = change(
+        Wishes(20),
+        text=f"{SHORT}\nexample.org {{\n    route53 a.:Z {{\n        aws_access_key {MARK}1 {MARK}2\n    }}\n}}\n",
+    )
+    assert MARK not in str(found.values)
+    assert "digests" in why(found)
 
 
 @pytest.mark.parametrize("zones", ["cluster.local in-addr.arpa ip6.arpa", "a b c d e f g"])
