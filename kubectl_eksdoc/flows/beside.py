@@ -42,9 +42,9 @@ class Beside(Objects, Histories, InsidePods, Signs, UsageSigns, Past, Protocol):
 class Keeper(Protocol):
     """What of an answer may be written down."""
 
-    def document(self, of: Named, doc: Doc) -> Doc: ...
+    def document(self, of: Named, doc: Doc) -> Doc | Unknown: ...
 
-    def history(self, resource: Resource, doc: Doc) -> Doc: ...
+    def history(self, resource: Resource, doc: Doc) -> Doc | Unknown: ...
 
     def text(self, text: str) -> str: ...
 
@@ -103,9 +103,19 @@ class Recording:
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         found = self._ports.histories.listed(resource, namespace)
-        kept = found if isinstance(found, Unknown) else tuple(self._keeper.history(resource, each) for each in found)
+        kept = found if isinstance(found, Unknown) else self._all_kept(resource, found)
         self._lists[resource.full_name, namespace] = kept
         return found
+
+    def _all_kept(self, resource: Resource, docs: Sequence[Doc]) -> tuple[Doc, ...] | Unknown:
+        """Unknown where one of them cannot be kept: without it they are not all."""
+        kept: list[Doc] = []
+        for doc in docs:
+            each = self._keeper.history(resource, doc)
+            if isinstance(each, Unknown):
+                return each
+            kept.append(each)
+        return tuple(kept)
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """They are in the lists."""

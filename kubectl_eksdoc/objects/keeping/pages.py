@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
@@ -62,20 +63,26 @@ class Keeping:
             raise BadObject(f"a {resource.kind} cannot be written down: {error}") from error
         return kept
 
-    def document(self, of: Named, doc: Doc) -> Doc:
-        """As `one`, of whatever kind it is: of one that is not kept its name is."""
+    def document(self, of: Named, doc: Doc) -> Doc | Unknown:
+        """As `history`, of whatever kind it is: of one that is not kept its name is."""
         resource = _BY_KIND.get((of.api_version.rpartition("/")[0], of.kind))
         if resource is None:
             return {"metadata": {"name": of.name, "namespace": of.namespace}}
         return self.history(resource, doc)
 
-    def history(self, resource: Resource, doc: Doc) -> Doc:
-        """As `one`, with what was applied to it by kubectl, cleaned by the same shape."""
-        kept = self.one(resource, doc)
+    def history(self, resource: Resource, doc: Doc) -> Doc | Unknown:
+        """As `one`, with what was applied to it by kubectl, cleaned by the same shape. Unknown where it is none."""
+        try:
+            kept = self.one(resource, doc)
+        except BadObject as error:
+            return Unknown(str(error))
         applied = document(str(at(doc, "metadata", "annotations", LAST_APPLIED) or "").encode("utf-8", "surrogatepass"))
         if applied is None:
             return kept
-        text = msgspec.json.encode(self.one(resource, applied)).decode()
+        try:
+            text = msgspec.json.encode(self.one(resource, applied)).decode()
+        except BadObject:  # anybody may write anything there
+            return kept
         return with_value(kept, ("metadata", "annotations", LAST_APPLIED), text)
 
     def text(self, text: str) -> str:

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import SINGLE, Resource
+from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.keeping.digests import Digests, is_digest
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
 from kubectl_eksdoc.core.rules.upgrades.sockets import named_in
+from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
 from kubectl_eksdoc.embedded.demo.reader import a_list, objects
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import Collector
@@ -133,3 +137,19 @@ def test_words_probes_and_hooks_keep_what_is_judged() -> None:
 def test_what_has_another_form_takes_nothing_with_it(wrong: Any) -> None:
     for name in ("env", "command", "args", "readinessProbe", "lifecycle"):
         assert one_pod(**{name: wrong})["name"] == "web"
+
+
+@pytest.mark.parametrize(
+    "applied", ['{"spec": "hidden"}', '{"spec": {"template": {"spec": {"containers": 1}}}}', "[", "5"]
+)
+def test_what_was_applied_may_be_anything(applied: str) -> None:
+    doc = {"metadata": {"name": "web", "annotations": {LAST_APPLIED: applied}}, "spec": {"replicas": 1}}
+    kept = keeping().history(kinds.DEPLOYMENTS, doc)
+    assert isinstance(kept, dict)
+    assert kept["spec"] == {"replicas": 1}
+    assert "hidden" not in str(kept)
+
+
+def test_an_object_of_another_form_is_unknown_and_takes_nothing_with_it() -> None:
+    of = Named("apps/v1", "Deployment", "kube-system", "coredns")
+    assert isinstance(keeping().document(of, {"metadata": {"name": "coredns"}, "spec": "none"}), Unknown)
