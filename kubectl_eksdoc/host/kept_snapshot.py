@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.core.model.kinds import NODES, PODS, ReadState, Resource
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
@@ -19,6 +19,8 @@ from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 LARGEST = 256 << 20
 _HINT = "Make or copy it again."
+_NEEDED = (NODES, PODS)
+"""Without them nothing can be told; a live cluster that does not give them ends a command, too."""
 
 
 def snapshot_at(path: str) -> Snapshot | None:
@@ -104,12 +106,12 @@ class KeptReader:
         by_folder = {f"{self._folder}{LISTS}/{resource.full_name}": resource for resource in resources}
         try:
             for part in parts(self._path, self._bounds):
-                resource = by_folder.get(part.entry.rpartition("/")[0])
+                resource = by_folder.get(_folder_of(part))
                 if resource is not None:
                     counts[resource] += collector.add_page(resource, whole(part), part.name).count
                     self._progress(resource.plural, counts[resource])
         except (BadArchive, BadObject, OSError) as error:
-            raise SnapshotError(f"cannot read the snapshot {self._path}: {_why(error)}", _HINT) from error
+            raise self._unread(_why(error)) from error
         for resource, count in counts.items():
             collector.mark(resource, *self._state(resource, count))
         # Whoever does not read namespaces does not know the cluster's uid, live or not.
@@ -117,12 +119,18 @@ class KeptReader:
         return replace(cluster, notes=tuple(dict.fromkeys((*self._told.notes, *cluster.notes))))
 
     def _state(self, resource: Resource, count: int) -> tuple[ReadState, str]:
+        """Objects that stand in it twice, as those of a list that changed while it was read, are one."""
         was = self._told.read_of(resource)
+        if resource in _NEEDED and (was is None or was.state is not ReadState.READ):
+            raise self._unread(f"it has no list of {resource.plural}")
         if was is None:
             return ReadState.NOT_HELD, f"the snapshot has no {resource.plural}"
         if was.state is ReadState.READ and was.count > count:
-            return ReadState.FAILED, f"the snapshot holds {count:,} of {was.count:,} {resource.plural}"
+            raise self._unread(f"it holds {count:,} of {was.count:,} {resource.plural}")
         return was.state, was.detail
+
+    def _unread(self, why: str) -> SnapshotError:
+        return SnapshotError(f"cannot read the snapshot {self._path}: {why}", _HINT)
 
     @property
     def _folder(self) -> str:
@@ -134,5 +142,9 @@ def _why(error: Exception) -> str:
 
 
 def _in_scene(part: Part, scene: str) -> bool:
-    folder = part.entry.rpartition("/")[0]
-    return folder == (f"{SCENES}/{scene}" if scene else "")
+    return _folder_of(part) == (f"{SCENES}/{scene}" if scene else "")
+
+
+def _folder_of(part: Part) -> str:
+    """As it was written: tar puts ``./`` in front of what it is given as a folder."""
+    return part.entry.removeprefix("./").rpartition("/")[0]

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host import aws_answers
 from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
+from kubectl_eksdoc.host.snapshot_file import MANIFEST
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.intake import Intake, KindComesLater
 from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -34,6 +35,11 @@ _HINTS = {
     Trouble.NOT_A_LIST: "Lists are read, as kubectl prints them for a whole kind. " + _DUMP_HINT,
     Trouble.TOO_LARGE: "No Kubernetes object is that large. " + _DUMP_HINT,
 }
+
+
+_NOT_IN_FRONT = "it is one of kubectl eksdoc's, and comes from a pipe, or does not begin with what it says of itself"
+_AS_WRITTEN = "Name its file, as kubectl eksdoc snapshot wrote it."
+"""Its lists alone look like a dump, and would be taken for all that was read."""
 
 
 class SnapshotReader:
@@ -65,6 +71,8 @@ class SnapshotReader:
             for part in parts(self._path, self._bounds):
                 if part.stem == aws_answers.STEM:
                     continue  # for whoever asks AWS
+                if part.stem == MANIFEST:
+                    raise _error(f"cannot read the snapshot {self._path}: {_NOT_IN_FRONT}", _AS_WRITTEN)
                 lists += self._part(part, intake, skipped)
         except BadArchive as error:
             raise _error(f"cannot read the snapshot {self._path}: {error}", "Make or copy it again.") from error

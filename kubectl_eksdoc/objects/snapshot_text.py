@@ -46,6 +46,8 @@ def read(text: bytes) -> Snapshot:
         if body["format"] != FORMAT:
             raise NewerFormat(f"it is of format {str(body['format'])[:20]}, and this tool reads {FORMAT}")
         scenes = {name: _scene(each) for name, each in body["scenes"].items()}
+        if "" not in scenes:
+            raise BadManifest("it has no scene that all commands see")
         return Snapshot(str(body["tool"]), Source(body["source"]), scenes)
     except BadManifest:
         raise

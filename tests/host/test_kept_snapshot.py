@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import tarfile
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -145,8 +146,41 @@ def test_pages_that_are_not_there_are_missed(tmp_path: Path) -> None:
     file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
     file.page("", NODES, page("Node", "a"))
     file.finish(told())
-    (nodes,) = reader(tmp_path / "lab.eksdoc").read((NODES,)).reads
-    assert (nodes.state, nodes.detail) == (ReadState.FAILED, "the snapshot holds 1 of 2 nodes")
+    with pytest.raises(SnapshotError, match="it holds 1 of 2 nodes"):
+        reader(tmp_path / "lab.eksdoc").read((NODES,))
+
+
+@pytest.mark.parametrize("of", [None, ReadState.FORBIDDEN])
+def test_nothing_is_told_without_nodes_and_pods(tmp_path: Path, of: ReadState | None) -> None:
+    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    reads = () if of is None else (KindRead(PODS, of, 0),)
+    file.finish(told(Scene(SCENE.identity, NOW, reads)))
+    with pytest.raises(SnapshotError, match="it has no list of pods"):
+        reader(tmp_path / "lab.eksdoc").read((PODS,))
+
+
+def packed_anew(path: Path, names: Callable[[list[str]], list[str]], before: str = "") -> Path:
+    with tarfile.open(path, "r:gz") as archive:
+        held = {each.name: archive.extractfile(each).read() for each in archive}  # type: ignore[union-attr]
+    with tarfile.open(path, "w:gz") as archive:
+        for name in names(list(held)):
+            info = tarfile.TarInfo(before + name)
+            info.size = len(held[name])
+            archive.addfile(info, io.BytesIO(held[name]))
+    return path
+
+
+def test_packed_anew_as_a_folder_it_is_the_same(tmp_path: Path) -> None:
+    path = packed_anew(made(tmp_path / "lab.eksdoc"), list, "./")
+    assert len(reader(path).read((NODES, PODS)).nodes) == 2
+    assert file_in(str(path), "", "cluster-answers") == b"{}"
+
+
+def test_in_another_order_it_is_not_taken_for_a_dump(tmp_path: Path) -> None:
+    path = packed_anew(made(tmp_path / "lab.eksdoc"), lambda names: sorted(names, reverse=True))
+    assert snapshot_at(str(path)) is None
+    with pytest.raises(SnapshotError, match="it is one of kubectl eksdoc's"):
+        open_reader(SourceChoice(snapshot=str(path)), Connection()).read((NODES, PODS))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
@@ -173,6 +207,8 @@ def refusal(path: Path) -> str:
         (b"no json", "what it says of itself cannot be read"),
         (told().replace(b"SnapshotManifest", b"Pod"), "it is 'Pod'"),
         (told().replace(b'"scenes"', b'"others"'), "what it says of itself cannot be read"),
+        (snapshot_text.written(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
+        (snapshot_text.written(Snapshot("0.1.0", Source.LIVE, {})), "no scene that all commands see"),
     ],
 )
 def test_what_it_says_of_itself_is_none(tmp_path: Path, manifest: bytes, why: str) -> None:
