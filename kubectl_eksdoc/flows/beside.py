@@ -15,6 +15,9 @@ from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.dns import symptoms as dns_symptoms
+from kubectl_eksdoc.core.plan.interruption import signs
+from kubectl_eksdoc.core.plan.metadata import symptoms as metadata_symptoms
 from kubectl_eksdoc.flows.interruption import Signs
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
 
@@ -123,7 +126,7 @@ class Recording:
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
         found = self._ports.inside.logs(asked)
-        self._logs |= {log: self._kept(text) for log, text in found.items()}
+        self._logs |= {log: self._lines(text) for log, text in found.items()}
         return found
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
@@ -159,8 +162,14 @@ class Recording:
         self._changes = replace(found, events=events)
         return found
 
-    def _kept(self, text: str | Absent | Unknown) -> str | Absent | Unknown:
-        return self._keeper.text(text) if isinstance(text, str) else text
+    def _lines(self, log: str | Absent | Unknown) -> str | Absent | Unknown:
+        """Those from which anything is read: programs print whatever they like."""
+        if not isinstance(log, str):
+            return log
+        return "".join(
+            self._keeper.text(line) + "\n" for line in log.splitlines() if any(is_of(line) for is_of in _READ)
+        )
 
 
+_READ = (metadata_symptoms.tells, dns_symptoms.tells, signs.tells)
 _JUDGED_METRICS = "karpenter_interruption_"

@@ -52,6 +52,11 @@ class Seen:
     line: str
 
 
+def tells(line: str) -> bool:
+    """Whether anything is read from such a line of a log."""
+    return bool(symptoms(line))
+
+
 def symptoms(log: str) -> tuple[Seen, ...]:
     """What a log tells, in the order of `SYMPTOMS`."""
     lines: dict[Symptom, list[str]] = {}

@@ -64,6 +64,12 @@ def log_signs(text: str, version: Version | None) -> LogSigns:
     return found
 
 
+def tells(line: str) -> bool:
+    """Whether anything is read from such a line of a log, or from what follows it."""
+    pieces = (*FAILED, *_ABOUT_QUEUE, ALIVE, _READS, _WEAK, _PARSING)
+    return line.lstrip().startswith(_ENDED) or any(each in line for each in pieces)
+
+
 _FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\]|\\.)*)"')
 
 

@@ -62,6 +62,11 @@ def last_symptom(log: str) -> Seen | None:
     return found
 
 
+def tells(line: str) -> bool:
+    """Whether anything is read from such a line of a log."""
+    return next(_told(line), None) is not None
+
+
 def _told(log: str) -> Iterator[tuple[str, Symptom]]:
     for line in log.splitlines():
         symptom = next((each for each in SYMPTOMS if each.text.lower() in line.lower()), None)
