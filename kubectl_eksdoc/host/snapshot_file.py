@@ -6,6 +6,7 @@ Pieces go to a file without a name beside the one that is wanted, and only a who
 
 from __future__ import annotations
 
+import errno
 import os
 import tarfile
 import zlib
@@ -37,6 +38,7 @@ class SnapshotFile:
             SnapshotError: nothing can be written there.
         """
         self._path = path
+        self._replaces = os.path.lexists(path)
         folder = os.path.dirname(os.path.abspath(path))
         try:
             # Without a name: whatever ends this process, nothing of it stays.
@@ -98,6 +100,8 @@ class SnapshotFile:
                 file.flush()
                 os.fsync(file.fileno())
                 size = file.tell()
+            if os.path.lexists(self._path) and not self._replaces:
+                raise FileExistsError(errno.EEXIST, "somebody else has written it meanwhile")
             os.replace(whole, self._path)
         except BaseException:
             with suppress(OSError):

@@ -112,6 +112,15 @@ def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path: Path
     assert snapshot_at(str(path)) is not None
 
 
+def test_what_somebody_else_has_written_meanwhile_stays(tmp_path: Path) -> None:
+    file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
+    (tmp_path / "lab.eksdoc").write_bytes(b"theirs")
+    with pytest.raises(SnapshotError, match="somebody else has written it meanwhile"):
+        file.finish(told())
+    assert os.listdir(tmp_path) == ["lab.eksdoc"]
+    assert (tmp_path / "lab.eksdoc").read_bytes() == b"theirs"
+
+
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="cannot write the snapshot .*no/lab.eksdoc: No such file or directory"):
         SnapshotFile(str(tmp_path / "no" / "lab.eksdoc"))

@@ -78,7 +78,7 @@ class Request:
         if source.snapshot:
             raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
         path = words[0]
-        if path == "-" or os.path.isdir(path):
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):  # /dev/null would be replaced
             raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
         if os.path.exists(path) and not args.overwrite:
             raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")

@@ -161,6 +161,7 @@ def test_without_the_pods_there_is_no_file(cluster: Server, prod: World, tmp_pat
         ((), "the file is not named"),
         (("a", "b"), "one file is written, and 2 are named"),
         (("-",), "'-' is no file to write to"),
+        (("/dev/null", "--overwrite"), "'/dev/null' is no file to write to"),
         (("a", "--snapshot", "b"), "--snapshot is no flag of 'kubectl eksdoc snapshot'"),
     ],
 )
