@@ -166,9 +166,8 @@ class Recording:
         """Those from which anything is read: programs print whatever they like."""
         if not isinstance(log, str):
             return log
-        return "".join(
-            self._keeper.text(line) + "\n" for line in log.splitlines() if any(is_of(line) for is_of in _READ)
-        )
+        lines = self._keeper.text(log).splitlines()  # a key goes over several
+        return "".join(f"{line}\n" for line in lines if any(read_in(line) for read_in in _READ))
 
 
 _READ = (metadata_symptoms.tells, dns_symptoms.tells, signs.tells)
