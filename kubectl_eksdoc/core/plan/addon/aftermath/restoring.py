@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.core.rules.api.places import Place
 from kubectl_eksdoc.core.rules.api.schema import Schema
+from kubectl_eksdoc.core.rules.keeping.digests import has_digest
 
 MARK = "$patch"
 _ENV = field_step("env")
@@ -51,7 +52,8 @@ def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restorin
     for path in sorted(wanted):
         if _same(value_at(doc, path, schema.root), wanted[path]):
             continue
-        longer = _with(patch, path, wanted[path], doc, schema.root)
+        known = not has_digest(wanted[path])  # of a snapshot it may be a digest, which must never be sent
+        longer = _with(patch, path, wanted[path], doc, schema.root) if known else None
         tried = _tried(doc, longer, schema) if longer is not None else None
         touched = {_entry(each) for each in (*done, path)}
         if (

@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.core.rules.keeping.digests import Digests
 from tests.core.plan.addon.aftermath.revised import daemon_set, template
 
 SCHEMA = schema_of("apps/v1", "DaemonSet")
@@ -36,6 +37,14 @@ def test_the_incident_is_one_entry_of_the_init_container() -> None:
 def test_what_is_there_already_needs_no_patch() -> None:
     live = daemon_set(template(X="1"))
     assert restoring(live, {(*MAIN, "f:env", 'k:{"name":"X"}', "f:value"): "1"}, SCHEMA).patch is None
+
+
+def test_a_digest_is_never_sent() -> None:
+    env = (*MAIN, "f:env")
+    path, other = ((*env, f'k:{{"name":"{name}"}}', "f:value") for name in "XY")
+    found = restoring(daemon_set(template()), {path: Digests(b"a key").of("hunter2"), other: "1"}, SCHEMA)
+    assert found.cannot == (path,)
+    assert found.fields == (other,)
 
 
 def test_a_container_that_is_gone_does_not_come_back_in_parts() -> None:
