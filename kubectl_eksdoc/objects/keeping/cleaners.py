@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
+from kubectl_eksdoc.objects.keeping.shapes import MOST
 
 _PORTS = ("port", "scheme", "host", "service")
 
@@ -15,6 +18,8 @@ def cleaners(keep: Keep) -> Mapping[str, Callable[[Any], Any]]:
     """By the names that shapes use."""
     over = _Cleaners(keep)
     return {
+        "labels": lambda given: over.texts(given, lambda _, value: keep.form(value)),
+        "message": lambda given: keep.text(given) if isinstance(given, str) else None,
         "annotations": lambda given: over.texts(given, keep.annotation),
         "data": lambda given: over.texts(given, keep.config_value),
         "variables": over.variables,
@@ -23,6 +28,34 @@ def cleaners(keep: Keep) -> Mapping[str, Callable[[Any], Any]]:
         "lifecycle": over.lifecycle,
         "url": lambda given: keep.url(given) if isinstance(given, str) else None,
     }
+
+
+def told(keep: Keep) -> Callable[[bytes], bytes]:
+    """Of JSON, such as conditions, with what may be kept of the messages in it. Most of it has none: then it is not
+    even decoded."""
+    known: dict[str, str] = {}
+
+    def message(text: str) -> str:
+        if text not in known:
+            if len(known) >= MOST:
+                known.clear()
+            known[text] = keep.text(text)
+        return known[text]
+
+    def below(given: Any) -> Any:
+        if isinstance(given, list):
+            return [below(each) for each in given]
+        if not isinstance(given, dict):
+            return given
+        return {
+            key: message(each) if key == "message" and isinstance(each, str) else below(each)
+            for key, each in given.items()
+        }
+
+    def cleaned(raw: bytes) -> bytes:
+        return msgspec.json.encode(below(msgspec.json.decode(raw))) if b'"message"' in raw else raw
+
+    return cleaned
 
 
 class _Cleaners:

@@ -8,13 +8,13 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.objects.keeping.shapes import Each, Shape
 
-_ANNOTATED = {"annotations": "annotations"}
+_WRITTEN = {"annotations": "annotations", "labels": "labels"}
 META = Shape(
     "name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp "
-    "deletionGracePeriodSeconds labels ownerReferences finalizers",
-    _ANNOTATED,
+    "deletionGracePeriodSeconds ownerReferences finalizers",
+    _WRITTEN,
 )
-OWNED = Shape(META.whole + " managedFields", _ANNOTATED)
+OWNED = Shape(META.whole + " managedFields", _WRITTEN)
 """Of single objects: who owns which fields."""
 
 _CONTAINER = Shape(
@@ -68,8 +68,9 @@ _CONTAINER_STATUS = Shape(
     below={"state": _STATE, "lastState": _STATE},
 )
 _POD_STATUS = Shape(
-    "phase conditions hostIP hostIPs podIP podIPs startTime qosClass nominatedNodeName reason message "
-    "observedGeneration resize resourceClaimStatuses",
+    "phase hostIP hostIPs podIP podIPs startTime qosClass nominatedNodeName reason observedGeneration resize "
+    "resourceClaimStatuses",
+    {"conditions": "told", "message": "message"},
     below={
         "containerStatuses": Each(_CONTAINER_STATUS),
         "initContainerStatuses": Each(_CONTAINER_STATUS),
@@ -95,8 +96,9 @@ _CRON_JOB_SPEC = Shape(
 )
 _NODE_SPEC = Shape("podCIDR podCIDRs providerID unschedulable taints")
 _NODE_STATUS = Shape(
-    "capacity allocatable phase conditions addresses daemonEndpoints nodeInfo volumesInUse volumesAttached features "
-    "declaredFeatures"
+    "capacity allocatable phase addresses daemonEndpoints nodeInfo volumesInUse volumesAttached features "
+    "declaredFeatures",
+    {"conditions": "told"},
 )
 _SERVICE_SPEC = Shape(
     "ports selector clusterIP clusterIPs type externalIPs sessionAffinity externalName externalTrafficPolicy "
@@ -124,47 +126,48 @@ _ATTACHMENT_SPEC = Shape("attacher nodeName", below={"source": Shape("persistent
 """Without the volumes that stand in it as a whole, with their options."""
 
 
-def _kind(whole: str = "", **below: Shape | Each) -> Shape:
-    return Shape(f"kind apiVersion {whole}", below={"metadata": META, **below})
+def _kind(whole: str = "", told: str = "", **below: Shape | Each) -> Shape:
+    """`told`: fields that are whole but for what messages in them say."""
+    return Shape(f"kind apiVersion {whole}", dict.fromkeys(told.split(), "told"), {"metadata": META, **below})
 
 
-_WORKLOAD = _kind("status", spec=_WORKLOAD_SPEC)
+_WORKLOAD = _kind(told="status", spec=_WORKLOAD_SPEC)
 _HOOKS = _kind(webhooks=Each(_WEBHOOK))
 
 SHAPES: Mapping[Resource, Shape] = {
     kinds.NODES: _kind(spec=_NODE_SPEC, status=_NODE_STATUS),
     kinds.PODS: _kind(spec=_POD_SPEC, status=_POD_STATUS),
-    kinds.BUDGETS: _kind("status", spec=Shape("minAvailable maxUnavailable selector unhealthyPodEvictionPolicy")),
+    kinds.BUDGETS: _kind(told="status", spec=Shape("minAvailable maxUnavailable selector unhealthyPodEvictionPolicy")),
     kinds.DEPLOYMENTS: _WORKLOAD,
     kinds.REPLICA_SETS: _WORKLOAD,
     kinds.STATEFUL_SETS: _WORKLOAD,
     kinds.DAEMON_SETS: _WORKLOAD,
     kinds.REPLICATION_CONTROLLERS: _WORKLOAD,
-    kinds.JOBS: _kind("status", spec=_JOB_SPEC),
-    kinds.CRON_JOBS: _kind("status", spec=_CRON_JOB_SPEC),
-    kinds.VOLUMES: _kind("status", spec=_VOLUME_SPEC),
-    kinds.CLAIMS: _kind("status", spec=_CLAIM_SPEC),
+    kinds.JOBS: _kind(told="status", spec=_JOB_SPEC),
+    kinds.CRON_JOBS: _kind(told="status", spec=_CRON_JOB_SPEC),
+    kinds.VOLUMES: _kind(told="status", spec=_VOLUME_SPEC),
+    kinds.CLAIMS: _kind(told="status", spec=_CLAIM_SPEC),
     kinds.STORAGE_CLASSES: _kind(
         "provisioner reclaimPolicy allowVolumeExpansion volumeBindingMode allowedTopologies",
         parameters=Shape("type iops throughput encrypted"),
     ),
     kinds.CSI_NODES: _kind("spec"),
     kinds.VOLUME_ATTACHMENTS: _kind(spec=_ATTACHMENT_SPEC, status=Shape("attached")),
-    kinds.NAMESPACES: _kind("status", spec=Shape("finalizers")),
+    kinds.NAMESPACES: _kind(told="status", spec=Shape("finalizers")),
     kinds.PRIORITY_CLASSES: _kind("value globalDefault preemptionPolicy"),
     kinds.LEASES: _kind(spec=Shape("holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions")),
-    kinds.AUTOSCALERS: _kind("status", spec=Shape("scaleTargetRef minReplicas maxReplicas metrics behavior")),
-    kinds.SERVICES: _kind("status", spec=_SERVICE_SPEC),
+    kinds.AUTOSCALERS: _kind(told="status", spec=Shape("scaleTargetRef minReplicas maxReplicas metrics behavior")),
+    kinds.SERVICES: _kind(told="status", spec=_SERVICE_SPEC),
     kinds.ENDPOINT_SLICES: _kind("addressType endpoints ports"),
     kinds.VALIDATING_WEBHOOKS: _HOOKS,
     kinds.MUTATING_WEBHOOKS: _HOOKS,
-    kinds.TARGET_GROUP_BINDINGS: _kind("spec status"),
+    kinds.TARGET_GROUP_BINDINGS: _kind("spec", told="status"),
     kinds.SECURITY_GROUP_POLICIES: _kind("spec"),
     kinds.ENI_CONFIGS: _kind("spec"),
-    kinds.API_SERVICES: _kind("status", spec=Shape("group version service groupPriorityMinimum versionPriority")),
-    kinds.DEFINITIONS: _kind("status", spec=_DEFINITION_SPEC),
+    kinds.API_SERVICES: _kind(told="status", spec=Shape("group version service groupPriorityMinimum versionPriority")),
+    kinds.DEFINITIONS: _kind(told="status", spec=_DEFINITION_SPEC),
     kinds.NODE_POOLS: _kind(
-        "status",
+        told="status",
         spec=Shape("limits disruption weight replicas", below={"template": Shape("spec", below={"metadata": META})}),
     ),
     kinds.NODE_CLASSES: _kind(

@@ -9,19 +9,22 @@ import msgspec
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from kubectl_eksdoc.core.rules.keeping.secrets import known_forms, suspicious
+from kubectl_eksdoc.core.rules.keeping.secrets import suspicious
 from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
-from kubectl_eksdoc.objects.keeping.cleaners import cleaners
+from kubectl_eksdoc.objects.keeping.cleaners import cleaners, told
 from kubectl_eksdoc.objects.keeping.kinds import OWNED, SHAPES
 from kubectl_eksdoc.objects.keeping.shapes import Form
 from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import ListOf
 
 _BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}
+
+_MANY = frozenset((PODS, REPLICA_SETS, ENDPOINT_SLICES, LEASES, NODES))
+"""Of a large cluster these are nearly all: as a whole they are looked through for no more than costs nothing."""
 
 
 class Keeping:
@@ -30,6 +33,7 @@ class Keeping:
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
         self._cleaners = cleaners(keep)
+        self._of_json = {"told": told(keep)}
         self._lists: dict[Resource, tuple[Form, Callable[[bytes], Any]]] = {}
         self._singles: dict[Resource, tuple[Form, Callable[[bytes], Any]]] = {}
 
@@ -46,7 +50,8 @@ class Keeping:
             raise BadObject(f"a list of {resource.plural} cannot be written down: {error}") from error
         kept = [form.cleaned(each) for each in items] if items is not msgspec.UNSET else []
         head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "items": kept}
-        return self._scrubbed(msgspec.json.encode(head))
+        made = msgspec.json.encode(head)
+        return made if resource in _MANY and not suspicious(made) else self._scrubbed(made)
 
     def one(self, resource: Resource, doc: Doc) -> Doc:
         """A single object, with who owns its fields.
@@ -91,20 +96,16 @@ class Keeping:
 
     def _of_list(self, resource: Resource) -> tuple[Form, Callable[[bytes], Any]]:
         if resource not in self._lists:
-            form = Form(resource.kind, SHAPES[resource], self._cleaners)
+            form = Form(resource.kind, SHAPES[resource], self._cleaners, self._of_json)
             self._lists[resource] = form, msgspec.json.Decoder(ListOf[form.type]).decode  # type: ignore[name-defined]
         return self._lists[resource]
 
     def _of_single(self, resource: Resource) -> tuple[Form, Callable[[bytes], Any]]:
         if resource not in self._singles:
-            form = Form(resource.kind, SHAPES[resource].but(metadata=OWNED), self._cleaners)
+            form = Form(resource.kind, SHAPES[resource].but(metadata=OWNED), self._cleaners, self._of_json)
             self._singles[resource] = form, msgspec.json.Decoder(form.type).decode
         return self._singles[resource]
 
     def _scrubbed(self, body: bytes) -> bytes:
-        """What is left may hold what looks like a secret all the same, as a message or a label: seldom."""
-        if not suspicious(body):
-            return body
-        return known_forms(body.decode("utf-8", "surrogatepass"), self._keep.digests.of).encode(
-            "utf-8", "surrogatepass"
-        )
+        """What is left may hold what is a secret by its form all the same, as an address or a name: seldom."""
+        return self._keep.form(body.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")

@@ -51,8 +51,16 @@ class Each:
 class Form:
     """A shape made ready: decodes, cleans and encodes. Mutable: its cleaners remember."""
 
-    def __init__(self, name: str, shape: Shape, cleaners: Mapping[str, Callable[[Any], Any]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        shape: Shape,
+        cleaners: Mapping[str, Callable[[Any], Any]],
+        of_json: Mapping[str, Callable[[bytes], bytes]],
+    ) -> None:
+        """`of_json`: cleaners of what seldom repeats, which look at the JSON itself."""
         self._once = {each: _once(cleaner) for each, cleaner in cleaners.items()}
+        self._once |= {each: _each_time(cleaner) for each, cleaner in of_json.items()}
         self.type, self._clean = self._made(name, shape)
 
     def cleaned(self, decoded: Any) -> Any:
@@ -105,3 +113,7 @@ def _once(cleaner: Callable[[Any], Any]) -> Callable[[bytes], msgspec.Raw]:
         return found
 
     return once
+
+
+def _each_time(cleaner: Callable[[bytes], bytes]) -> Callable[[bytes], msgspec.Raw]:
+    return lambda raw: msgspec.Raw(cleaner(raw))

@@ -153,3 +153,29 @@ def test_what_was_applied_may_be_anything(applied: str) -> None:
 def test_an_object_of_another_form_is_unknown_and_takes_nothing_with_it() -> None:
     of = Named("apps/v1", "Deployment", "kube-system", "coredns")
     assert isinstance(keeping().document(of, {"metadata": {"name": "coredns"}, "spec": "none"}), Unknown)
+
+
+SECRETS = ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ASIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE")
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("plural", ["pods", "nodes", "deployments", "services", "nodepools"])
+def test_labels_and_messages_are_kept_without_secrets(plural: str, secret: str) -> None:
+    one = {
+        "metadata": {"name": "web-0", "labels": {"app": "web", "by": secret}},
+        "status": {
+            "message": secret,
+            "conditions": [{"type": "Ready", "message": f"denied: password=hunter2 {secret}"}],
+        },
+    }
+    kept = keeping().page(BY_PLURAL[plural], json.dumps({"items": [one]}).encode()).decode()
+    assert secret not in kept
+    assert "hunter2" not in kept
+    assert '"app":"web"' in kept
+
+
+def test_conditions_stay_as_they_are_where_they_say_nothing() -> None:
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T08:51:00Z"}, None, "odd"]
+    page = {"items": [{"metadata": {"name": "a"}, "status": {"phase": "Running", "conditions": conditions}}]}
+    (kept,) = json.loads(keeping().page(BY_PLURAL["pods"], json.dumps(page).encode()))["items"]
+    assert kept["status"] == {"phase": "Running", "conditions": conditions}

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.run_notes import PRIOR, RUN
 from kubectl_eksdoc.core.model.workloads import REBOOT_LOCK
 from kubectl_eksdoc.core.rules.karpenter_versions import ARGUMENT, CONFIG_KEY, VARIABLE
 from kubectl_eksdoc.core.rules.keeping.digests import Digests
-from kubectl_eksdoc.core.rules.keeping.secrets import scrubbed
+from kubectl_eksdoc.core.rules.keeping.secrets import known_forms, scrubbed
 
 ANNOTATIONS = frozenset(
     (
@@ -141,6 +141,10 @@ class Keep:
             return self.digests.of(given)
         host, slash, path = rest.rpartition("@")[2].partition("/")
         return f"{scheme}://{host}{self.path(slash + path) if slash else ''}"
+
+    def form(self, given: str) -> str:
+        """What is kept, but for what in it is a secret by its form alone: of labels and the like."""
+        return known_forms(given, self.digests.of)
 
     def text(self, given: str) -> str:
         """What is kept, but for what in it looks like a secret."""
