@@ -71,7 +71,7 @@ def take(
         taking = _Taking(file, progress, open_aws)
         scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
         snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
-        return Taken(snapshot, file.finish(written(snapshot)))
+        return Taken(snapshot, file.finish(taking.without_secrets(written(snapshot))))
     except BaseException:
         file.drop()
         raise
@@ -151,6 +151,10 @@ class _Taking:
             ask()
         return self._written(scene, opened.cluster, of_aws, recording, asking.left_out)
 
+    def without_secrets(self, body: bytes) -> bytes:
+        """The last net, under what is kept of each answer: addresses and refusals stand in it as they came."""
+        return self._keep.form(body.decode()).encode()
+
     def _lists(self, scene: str) -> RawObjects:
         from kubectl_eksdoc.objects.keeping.lists import KeptLists
 
@@ -161,11 +165,11 @@ class _Taking:
     ) -> Scene:
         from kubectl_eksdoc.objects.answers import written
 
-        self._file.file(scene, CLUSTER_ANSWERS, written(recording.answers()))
+        self._file.file(scene, CLUSTER_ANSWERS, self.without_secrets(written(recording.answers())))
         calls = 0
         if of_aws.recorder is not None and of_aws.access is not None and not isinstance(of_aws.believed, Unknown):
             calls = len(of_aws.recorder)
-            self._file.file(scene, AWS_ANSWERS, of_aws.written(cluster))
+            self._file.file(scene, AWS_ANSWERS, self.without_secrets(of_aws.written(cluster)))
         why = of_aws.believed if isinstance(of_aws.believed, Unknown) else None
         return Scene(
             cluster.identity,

@@ -26,6 +26,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.errors import AwsRefused
 from kubectl_eksdoc.wiring.snapshots import take
 from tests.aws.test_live import access, prod
 from tests.embedded.clients import worlds
@@ -80,7 +81,7 @@ class Planted:
 def in_pod(spec: dict[str, Any], of: Planted) -> None:
     for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
         container["env"] = [*container.get("env", ()), *({"name": f"V{i}", "value": of.any()} for i in range(3))]
-        container["args"] = [*container.get("args", ()), f"--password={of.any()}", of.any()]
+        container["args"] = [*container.get("args", ()), f"--password={of.any()}", f"-p{of.any()}", of.any()]
         headers = [{"name": "Authorization", "value": of.any()}]
         container["startupProbe"] = {
             "httpGet": {"path": f"/{of.any()}?k={of.any()}", "port": 1, "httpHeaders": headers}
@@ -95,6 +96,7 @@ def planted(doc: Mapping[str, Any], of: Planted) -> dict[str, Any]:
     doc = copy.deepcopy(dict(doc))
     notes = doc["metadata"].setdefault("annotations", {})
     notes["example.com/token"] = of.any()
+    doc["metadata"].setdefault("labels", {})["made-by"] = SECRETS[5 * len(notes) % COUNT]  # an access key's id
     notes["kubectl.kubernetes.io/last-applied-configuration"] = json.dumps({"spec": {"password": of.any()}})
     if doc["kind"] == "Pod":
         in_pod(doc["spec"], of)
@@ -111,6 +113,9 @@ def planted(doc: Mapping[str, Any], of: Planted) -> dict[str, Any]:
             doc["data"]["Corefile"] += (
                 f"\nexample.org {{\n  route53 example.org.:Z1 {{\n    {keys}\n  }}\n}}\n# {of.known()}"
             )
+    if doc["kind"] == "VolumeAttachment":
+        inline = {"csi": {"driver": "d", "volumeHandle": "h", "volumeAttributes": {"password": of.any()}}}
+        doc["spec"]["source"] = {"inlineVolumeSpec": {"accessModes": [], **inline}}
     if doc["kind"] == "EC2NodeClass":
         doc["spec"]["userData"] = of.any()
     if doc["kind"] == "PersistentVolume":
@@ -148,12 +153,15 @@ class PlantedAws:
         self.access = aws.access
 
     def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        if question.operation == "GetQueueUrl":
+            raise AwsRefused(f"the request with the key {SECRETS[0]} is not understood")
         found = self._aws.ask(question, parameters)
         self._plant(found)
         if question.operation == "DescribeAddon":
             values = {
                 "env": {"MY_TOKEN": self._of.any(), "ENABLE_POD_ENI": "true"},
-                "extra": {"password": self._of.any()},
+                "extra": {"password": self._of.any(), "value": self._of.any()},
+                "controller": {"env": [{"name": "DB", "value": self._of.any()}]},
             }
             found["addon"]["configurationValues"] = json.dumps(values)
         if question.operation == "DescribeUpdate":
@@ -195,7 +203,7 @@ def forms(secret: str) -> tuple[str, ...]:
 
 
 def test_none_of_them_is_in_the_file(cluster: Server, prod: World, tmp_path: Path) -> None:
-    config, path = kubeconfigs.one(tmp_path / "config", cluster.url("admin"), name="lab"), tmp_path / "lab.eksdoc"
+    config, path = kubeconfigs.one(tmp_path / "config", cluster.url("admin"), name=SECRETS[0]), tmp_path / "lab.eksdoc"
     of_aws = PlantedAws(LiveAws(access(prod), prod.endpoint, 1), Planted())
 
     def taking(path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str) -> Any:

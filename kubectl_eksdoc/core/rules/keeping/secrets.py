@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-_PEM = r'-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^"]*?-----END [A-Z ]*PRIVATE KEY-----|[^"]*)'
+_IN_TEXT = r'(?:[^"\\]|\\(?s:.))'
+"""What JSON may hold in a text: a backslash, and what it escapes, stay together."""
+_PEM = rf"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:{_IN_TEXT}*?-----END [A-Z ]*PRIVATE KEY-----|{_IN_TEXT}*)"
 _FORMS: Mapping[str, re.Pattern[str]] = {
     "PRIVATE KEY": re.compile(_PEM),
     "AKIA": re.compile(r"\bAKIA[A-Z0-9]{12,}\b"),

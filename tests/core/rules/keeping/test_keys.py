@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,10 +142,15 @@ def test_digests_tell_equal_ones_and_nothing_else() -> None:
     assert one.of("") == ""
 
 
+@given(st.text(alphabet='ab"\\\n/', max_size=12), st.text(alphabet='ab"\\\n/', max_size=12))
+def test_json_stays_json_whatever_stands_around_a_secret(before: str, after: str) -> None:
+    for secret in SECRETS:
+        body = json.dumps({"a": f"{before}{secret}{after}", "b": [after]})
+        assert json.loads(known_forms(body, Digests(b"x").of))["b"] == [after]
+
+
 @given(st.text(max_size=40))
 def test_json_stays_json(text: str) -> None:
-    import json
-
     body = json.dumps({"a": text, "b": "AKIAIOSFODNN7EXAMPLE", "c": "-----BEGIN PRIVATE KEY-----\nabc"})
     told = json.loads(known_forms(body, Digests(b"x").of))
     assert set(told) == {"a", "b", "c"}
