@@ -82,7 +82,7 @@ _REFERENCE = re.compile(r"\$\([A-Za-z_][\w.]*\)")
 _SHELL = re.compile(r"(?:/?(?:usr/)?bin/)?(?:(?:ba|a)?sh|sleep(?: \d{1,6})?)")
 _SLEEP = re.compile(r"(?:/?(?:usr/)?bin/)?sleep")
 _SECONDS = re.compile(r"\d{1,6}")
-_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9._-]{0,20})*")
+_PLAIN_PATH = re.compile(r"(?:/(?:[A-Za-z._-]{0,20}|v\d{1,2}(?:(?:alpha|beta)\d{1,2})?))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,11 @@ class Keep:
         return text if SOCKET.fullmatch(text) else " ".join((self.digests.of(text), *_NAMED_SOCKET.findall(text)))
 
     def path(self, given: str) -> str:
-        """Of an HTTP probe: long names in it may be anything."""
+        """Of an HTTP probe: long names in it, and those with digits, may be anything."""
         return given if _PLAIN_PATH.fullmatch(given) else f"/{self.digests.of(given)}"
 
     def url(self, given: str) -> str:
-        """Without who logs in, what is asked for, and long names."""
+        """Without who logs in, what is asked for, and names that may be anything."""
         place, _, _ = given.partition("?")
         scheme, there, rest = place.partition("://")
         if not there:

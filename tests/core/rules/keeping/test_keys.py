@@ -134,6 +134,18 @@ def test_an_address_stays_without_who_logs_in(url: str, kept: str) -> None:
     assert KEEP.url(url) == kept
 
 
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [
+        *(("/", True), ("/healthz", True), ("/api/v1/health", True), ("/apis/x.io/v1beta1", True)),
+        *(("/live/hunter2", False), ("/8f14e45fceea167a", False), ("/" + "a" * 21, False), ("/a?b", False)),
+    ],
+)
+def test_a_path_stays_whose_names_are_words(path: str, stays: bool) -> None:
+    assert (KEEP.path(path) == path) is stays
+    assert is_digest(KEEP.path(path)) is not stays
+
+
 def test_digests_tell_equal_ones_and_nothing_else() -> None:
     one, other = Digests(b"one"), Digests(b"other")
     assert one.of("hunter2") == one.of("hunter2") != one.of("hunter3")
