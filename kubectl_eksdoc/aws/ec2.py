@@ -46,10 +46,7 @@ def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Un
     """By id. One that its owner has taken back is absent."""
 
     def made(said: Json) -> tuple[Image, ...]:
-        return tuple(
-            Image(name_of(each, "ImageId"), text(each, "Name"), each.get("ImdsSupport") == "v2.0")
-            for each in said["Images"]
-        )
+        return tuple(map(_image, said["Images"]))
 
     def asked(part: Sequence[str]) -> tuple[Image, ...] | Unknown:
         filters = [{"Name": "image-id", "Values": list(part)}]

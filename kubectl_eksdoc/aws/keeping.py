@@ -16,7 +16,6 @@ from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from kubectl_eksdoc.core.rules.keeping.secrets import known_forms, scrubbed
 from kubectl_eksdoc.errors import ValuesError
 
 _TAGS = ("aws:autoscaling:groupName", "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")
@@ -141,10 +140,10 @@ class Kept:
         return self._below(value, named, whole)
 
     def _text(self, value: Any) -> Any:
-        return scrubbed(value, self._keep.digests.of) if isinstance(value, str) else value
+        return self._keep.text(value) if isinstance(value, str) else value
 
     def _form(self, value: Any) -> Any:
-        return known_forms(value, self._keep.digests.of) if isinstance(value, str) else value
+        return self._keep.form(value) if isinstance(value, str) else value
 
     def _values(self, text: str) -> str:
         """Configuration values as JSON, whatever they were written in; what is none is kept as a digest."""

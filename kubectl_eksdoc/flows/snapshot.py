@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import Protocol
 
 from kubectl_eksdoc.core.model import coredns, kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -38,19 +38,31 @@ _NOBODYS = frozenset((Need.API_REQUESTS, Need.HELM, Need.MANIFESTS, *_OF_API))
 _WISHES = (None, "", "latest")
 
 
-@dataclass(frozen=True, slots=True)
-class Addons:
-    """What ``addon-diff`` asks of the world, as `wiring.addons.AddonWorld` has it."""
+class Addons(Protocol):
+    """What ``addon-diff`` asks of the world."""
 
-    eks: EksCluster
-    objects: Objects
-    histories: Histories
-    names: Callable[[], tuple[str, ...]]
-    side: Callable[[str, str | None], AddonSide]
-    past: Callable[[str, str], AddonPast]
-    versions: Callable[[str, Sequence[str]], tuple[VersionSide, ...]]
-    chart: addon_after.ChartOf
-    judge: addon.JudgeBy
+    @property
+    def eks(self) -> EksCluster: ...
+
+    @property
+    def objects(self) -> Objects: ...
+
+    @property
+    def histories(self) -> Histories: ...
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def side(self, name: str, wish: str | None) -> AddonSide: ...
+
+    def past(self, name: str, update: str) -> AddonPast: ...
+
+    def versions(self, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]: ...
+
+    @property
+    def chart(self) -> addon_after.ChartOf: ...
+
+    @property
+    def judge(self) -> addon.JudgeBy: ...
 
 
 def every_kind() -> tuple[Resource, ...]:

@@ -50,6 +50,7 @@ class Bounds:
 
 
 BOUNDS = Bounds()
+LARGEST_WHOLE = 256 << 20
 
 
 class Readable(Protocol):
@@ -96,6 +97,16 @@ def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
         else:
             again = (lambda: _file_chunks(path, bounds)) if repeatable else None
             yield Part(name, "" if path == "-" else _stem(path), lambda: _chunks(_Joined(head, stream)), again)
+
+
+def whole(part: Part, called: str = "") -> bytes:
+    """All of it at once. Raises BadArchive: it is larger than anything this tool writes so."""
+    read = bytearray()
+    for chunk in part.chunks():
+        read += chunk
+        if len(read) > LARGEST_WHOLE:
+            raise BadArchive(f"{called or f'{part.name} is'} larger than {LARGEST_WHOLE >> 20} MiB")
+    return bytes(read)
 
 
 def _of_folder(path: str, bounds: Bounds) -> Iterator[Part]:

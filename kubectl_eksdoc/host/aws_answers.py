@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, parts
+from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, parts, whole
 
 STEM = "aws-answers"
 """The name of the file, without ``.json``."""
-
-LARGEST = 256 << 20
 
 
 def aws_answers(path: str, bounds: Bounds = BOUNDS) -> bytes | None:
@@ -24,16 +20,7 @@ def aws_answers(path: str, bounds: Bounds = BOUNDS) -> bytes | None:
     try:
         for part in parts(path, bounds):
             if part.stem == STEM:
-                return _whole(part.chunks())
+                return whole(part, "the answers of AWS in it are")
     except (BadArchive, OSError) as error:
         raise SnapshotError(f"cannot read the snapshot {path}: {error}", "Make or copy it again.") from error
     return None
-
-
-def _whole(chunks: Iterator[bytes]) -> bytes:
-    read = bytearray()
-    for chunk in chunks:
-        read += chunk
-        if len(read) > LARGEST:
-            raise BadArchive(f"the answers of AWS in it are larger than {LARGEST >> 20} MiB")
-    return bytes(read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.earlier import SNAPSHOT, is_snapshot
+from kubectl_eksdoc.host.earlier import SNAPSHOT, is_snapshot, maker
 from kubectl_eksdoc.host.fields import Unfit, short
 from kubectl_eksdoc.host.json_file import JsonFile
 from kubectl_eksdoc.host.saved_plan import baseline_of
@@ -27,7 +27,7 @@ def read_baseline(path: str) -> Baseline:
     try:
         return baseline_of(_plan(path, document), path)
     except Unfit as error:
-        hint = f"It says that it was made by kubectl eksdoc {_maker(document)}. {_MAKE}"
+        hint = f"It says that it was made by kubectl eksdoc {maker(document)}. {_MAKE}"
         raise BaselineError(f"the baseline {path} is not as this version writes it: {error}", hint) from error
 
 
@@ -42,12 +42,6 @@ def _plan(path: str, document: object) -> dict[str, object]:
     if version != API_VERSION:
         raise BaselineError(
             f"the baseline {path} is in the form {short(version)}, and this version reads only {API_VERSION}",
-            f"It says that it was made by kubectl eksdoc {_maker(document)}. {_MAKE}",
+            f"It says that it was made by kubectl eksdoc {maker(document)}. {_MAKE}",
         )
     return document
-
-
-def _maker(document: object) -> str:
-    metadata = document.get("metadata") if isinstance(document, dict) else None
-    version = metadata.get("toolVersion") if isinstance(metadata, dict) else None
-    return short(version) if isinstance(version, str) and version else "of unknown version"

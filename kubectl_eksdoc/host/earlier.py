@@ -59,9 +59,9 @@ def is_snapshot(path: str) -> bool:
     return begin.startswith(tuple(mark for mark, _ in _BEGINS)) or begin[_TAR_AT:] == _TAR
 
 
-def maker(document: Mapping[str, object]) -> str:
+def maker(document: object) -> str:
     """Which version it says has made it."""
-    metadata = document.get("metadata")
+    metadata = document.get("metadata") if isinstance(document, dict) else None
     version = metadata.get("toolVersion") if isinstance(metadata, dict) else None
     return short(version) if isinstance(version, str) and version else "of unknown version"
 

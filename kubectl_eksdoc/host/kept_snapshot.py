@@ -11,13 +11,12 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, ReadState, Resource
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
-from kubectl_eksdoc.host.snapshot_file import LISTS, MANIFEST, SCENES
+from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts, whole
+from kubectl_eksdoc.host.snapshot_file import LISTS, MANIFEST, folder
 from kubectl_eksdoc.objects import snapshot_text
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 
-LARGEST = 256 << 20
 _HINT = "Make or copy it again."
 _NEEDED = (NODES, PODS)
 """Without them nothing can be told; a live cluster that does not give them ends a command, too."""
@@ -61,21 +60,11 @@ def file_in(path: str, scene: str, stem: str) -> bytes | None:
     """
     try:
         for part in parts(path, BOUNDS):
-            if part.stem == stem and _in_scene(part, scene):
+            if part.stem == stem and _folder_of(part) == folder(scene):
                 return whole(part)
     except (BadArchive, OSError) as error:
         raise SnapshotError(f"cannot read the snapshot {path}: {_why(error)}", _HINT) from error
     return None
-
-
-def whole(part: Part) -> bytes:
-    """Raises BadArchive: it is larger than anything this tool writes."""
-    read = bytearray()
-    for chunk in part.chunks():
-        read += chunk
-        if len(read) > LARGEST:
-            raise BadArchive(f"{part.name} is larger than {LARGEST >> 20} MiB")
-    return bytes(read)
 
 
 class KeptReader:
@@ -103,7 +92,7 @@ class KeptReader:
         """
         collector = Collector(Source.SNAPSHOT, self._raw)
         counts = dict.fromkeys(resources, 0)
-        by_folder = {f"{self._folder}{LISTS}/{resource.full_name}": resource for resource in resources}
+        by_folder = {f"{folder(self._scene)}{LISTS}/{resource.full_name}/": resource for resource in resources}
         try:
             for part in parts(self._path, self._bounds):
                 resource = by_folder.get(_folder_of(part))
@@ -132,19 +121,12 @@ class KeptReader:
     def _unread(self, why: str) -> SnapshotError:
         return SnapshotError(f"cannot read the snapshot {self._path}: {why}", _HINT)
 
-    @property
-    def _folder(self) -> str:
-        return f"{SCENES}/{self._scene}/" if self._scene else ""
-
 
 def _why(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
-def _in_scene(part: Part, scene: str) -> bool:
-    return _folder_of(part) == (f"{SCENES}/{scene}" if scene else "")
-
-
 def _folder_of(part: Part) -> str:
-    """As it was written: tar puts ``./`` in front of what it is given as a folder."""
-    return part.entry.removeprefix("./").rpartition("/")[0]
+    """As it was written, with a slash at its end: tar puts ``./`` in front of what it is given as a folder."""
+    above, slash, _ = part.entry.removeprefix("./").rpartition("/")
+    return above + slash

@@ -39,10 +39,10 @@ class SnapshotFile:
         """
         self._path = path
         self._replaces = os.path.lexists(path)
-        folder = os.path.dirname(os.path.abspath(path))
+        beside = os.path.dirname(os.path.abspath(path))
         try:
             # Without a name: whatever ends this process, nothing of it stays.
-            self._pieces: IO[bytes] = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `drop`
+            self._pieces: IO[bytes] = TemporaryFile(dir=beside)  # noqa: SIM115 - closed by `drop`
         except OSError as error:
             raise self._unwritten(error) from error
         self._end = 0
@@ -55,7 +55,7 @@ class SnapshotFile:
         """A page of a list."""
         key = scene, resource.full_name
         self._counts[key] = number = self._counts.get(key, 0) + 1
-        self._add(key, f"{_folder(scene)}{LISTS}/{resource.full_name}/{number:05}.json", body)
+        self._add(key, f"{folder(scene)}{LISTS}/{resource.full_name}/{number:05}.json", body)
 
     def forget(self, scene: str, resource: Resource) -> None:
         """The list is begun anew."""
@@ -65,7 +65,7 @@ class SnapshotFile:
 
     def file(self, scene: str, stem: str, body: bytes) -> None:
         """Another file, ``stem.json``."""
-        self._add((scene, stem), f"{_folder(scene)}{stem}.json", body)
+        self._add((scene, stem), f"{folder(scene)}{stem}.json", body)
 
     def finish(self, manifest: bytes) -> int:
         """The whole, with what it says of itself in front; its size in bytes.
@@ -132,7 +132,8 @@ class SnapshotFile:
         )
 
 
-def _folder(scene: str) -> str:
+def folder(scene: str) -> str:
+    """In the archive, "" or with a slash at its end."""
     return f"{SCENES}/{scene}/" if scene else ""
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import AwsDenied, UsageError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.embedded.demo.aws.pools import Estate
     from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+T = TypeVar("T")
 
 
 def open_aws(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> Believed | Unknown:
@@ -40,8 +43,17 @@ def open_aws_or_none(source: SourceChoice, connection: Connection, wanted: AwsWa
     Raises:
         ConfigError, SnapshotError, AwsError: as `open_aws`.
     """
+    return or_unknown(lambda: open_aws(source, connection, wanted))
+
+
+def or_unknown(opened: Callable[[], T]) -> T | Unknown:
+    """Where AWS may not be asked which cluster it is, or nothing says where.
+
+    Raises:
+        ConfigError, SnapshotError, AwsError: as `opened`.
+    """
     try:
-        return open_aws(source, connection, wanted)
+        return opened()
     except AwsDenied as error:
         return Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
     except UsageError as error:
@@ -85,12 +97,16 @@ def recorded(snapshot: str) -> Believed | Unknown:
         SnapshotError: it cannot be read.
         AwsError: what it holds is of several clusters, or what is needed to believe it was refused then.
     """
-    from kubectl_eksdoc.aws.believing import believed
-    from kubectl_eksdoc.aws.recorded import Recorded
     from kubectl_eksdoc.host.aws_answers import aws_answers
 
-    where = f"the snapshot {snapshot}"
-    answers = aws_answers(snapshot)
+    return of_answers(aws_answers(snapshot), f"the snapshot {snapshot}")
+
+
+def of_answers(answers: bytes | None, where: str) -> Believed | Unknown:
+    """What a recording says; None: there is none. Raises: as `recorded`."""
+    from kubectl_eksdoc.aws.believing import believed
+    from kubectl_eksdoc.aws.recorded import Recorded
+
     if answers is None:
         return Unknown(f"{where} holds no answers of AWS")
     kept = Recorded(answers, where)

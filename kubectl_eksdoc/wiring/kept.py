@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.wiring.aws import of_answers
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
 
 if TYPE_CHECKING:
@@ -61,17 +62,11 @@ class Kept:
             SnapshotError: it cannot be read.
             AwsError: as `aws.believing.believed`.
         """
-        from kubectl_eksdoc.aws.believing import believed
-        from kubectl_eksdoc.aws.recorded import Recorded
         from kubectl_eksdoc.host.kept_snapshot import file_in
 
         if self.told.aws is not None:
             return self.told.aws
-        answers = file_in(self.path, self.scene, AWS_ANSWERS)
-        if answers is None:
-            return Unknown(f"{self.where} holds no answers of AWS")
-        recorded = Recorded(answers, self.where)
-        return believed(recorded, recorded.of.access)
+        return of_answers(file_in(self.path, self.scene, AWS_ANSWERS), self.where)
 
 
 def kept(source: SourceChoice, command: str) -> Kept | None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.errors import AwsDenied, AwsError, ClusterError, UsageError
+from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
 from kubectl_eksdoc.wiring.addons import AddonWorld
-from kubectl_eksdoc.wiring.aws import open_live
+from kubectl_eksdoc.wiring.aws import open_live, or_unknown
 from kubectl_eksdoc.wiring.checks import CheckWorld
 from kubectl_eksdoc.wiring.dns import DnsWorld
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld
@@ -113,19 +113,17 @@ class _Taking:
             Past(connection),
         )
         recording = Recording(ports, self._keeping)
-        asking = _Asking(cluster, of_aws.believed, recording)
+        asking = _Asking(cluster, of_aws if isinstance(of_aws, Unknown) else of_aws.believed, recording)
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()
         return self._written("", cluster, of_aws, recording, asking.left_out)
 
-    def _of_aws(self, connection: Connection, wanted: AwsWanted) -> _OfAws:
-        try:
+    def _of_aws(self, connection: Connection, wanted: AwsWanted) -> _OfAws | Unknown:
+        def opened() -> _OfAws:
             aws = self._open_aws(connection, wanted)
             return _of_aws(aws, aws.access, self._keep)
-        except AwsDenied as error:
-            return _OfAws(Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing))
-        except UsageError as error:
-            return _OfAws(Unknown(f"AWS was not asked: {error.message}"))
+
+        return or_unknown(opened)
 
     def demo(self) -> dict[str, Scene]:
         """Its incidents, each as the commands see it that show it."""
@@ -161,16 +159,14 @@ class _Taking:
         return KeptLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
 
     def _written(
-        self, scene: str, cluster: Cluster, of_aws: _OfAws, recording: Recording, left_out: Mapping[str, str]
+        self, scene: str, cluster: Cluster, of_aws: _OfAws | Unknown, recording: Recording, left_out: Mapping[str, str]
     ) -> Scene:
         from kubectl_eksdoc.objects.answers import written
 
         self._file.file(scene, CLUSTER_ANSWERS, self.without_secrets(written(recording.answers())))
-        calls = 0
-        if of_aws.recorder is not None and of_aws.access is not None and not isinstance(of_aws.believed, Unknown):
-            calls = len(of_aws.recorder)
+        why, calls = (of_aws, 0) if isinstance(of_aws, Unknown) else (None, len(of_aws.recorder))
+        if not isinstance(of_aws, Unknown):
             self._file.file(scene, AWS_ANSWERS, self.without_secrets(of_aws.written(cluster)))
-        why = of_aws.believed if isinstance(of_aws.believed, Unknown) else None
         return Scene(
             cluster.identity,
             cluster.observed_at,
@@ -184,16 +180,15 @@ class _Taking:
 
 @dataclass(frozen=True, slots=True)
 class _OfAws:
-    """What is believed of AWS, and who writes down what it answers; nobody where AWS is not asked."""
+    """What is believed of AWS, who writes down what it answers, and as whom it is asked."""
 
-    believed: Believed | Unknown
-    recorder: Recorder | None = None
-    access: AwsAccess | None = None
+    believed: Believed
+    recorder: Recorder
+    access: AwsAccess
 
     def written(self, cluster: Cluster) -> bytes:
         from kubectl_eksdoc.aws.recorded import RecordedOf
 
-        assert self.recorder is not None and self.access is not None and not isinstance(self.believed, Unknown)
         access, believed = self.access, self.believed
         of = RecordedOf(
             access.cluster,
@@ -235,24 +230,13 @@ class _Asking:
             ask_check(self.cluster, world.around)
 
     def addons(self) -> None:
-        from kubectl_eksdoc.flows.snapshot import Addons, ask_addons
+        from kubectl_eksdoc.flows.snapshot import ask_addons
 
         if isinstance(self.aws, Unknown):
             return
         world = AddonWorld(self.cluster, self.beside, self.aws, self.beside)
-        of = Addons(
-            world.eks,
-            world.objects,
-            world.histories,
-            world.names,
-            world.side,
-            world.past,
-            world.versions,
-            world.chart,
-            world.judge,
-        )
         with self._noting("addon-diff"):
-            ask_addons(self.cluster, of, self._leave_out)
+            ask_addons(self.cluster, world, self._leave_out)
 
     def _leave_out(self, addon: str, why: str) -> None:
         self.left_out[f"addon-diff {addon}"] = why
