@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_usage import KindTold, Release
@@ -65,7 +65,8 @@ class Ports:
 
 
 class Recording:
-    """A `Beside` that hands on what others answer, and writes down what of it may be. Mutable."""
+    """A `Beside` that hands on what others answer, and writes down what of it may be. Several commands ask the same:
+    nobody is asked twice. Mutable."""
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Recording:
     ) -> None:
         self._ports = ports
         self._keeper = keeper
+        self._told: dict[object, Any] = {}
         self._one: dict[Named, Doc | Absent | Unknown] = {}
         self._lists: dict[tuple[str, str], tuple[Doc, ...] | Unknown] = {}
         self._logs: dict[LogOf, str | Absent | Unknown] = {}
@@ -100,7 +102,7 @@ class Recording:
         )
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        found = self._ports.objects.one(of)
+        found: Doc | Absent | Unknown = self._once(of, lambda: self._ports.objects.one(of))
         self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found
         return found
 
@@ -125,20 +127,21 @@ class Recording:
         return self._ports.inside.containers(pods)
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        found = self._ports.inside.logs(asked)
-        self._logs |= {log: self._lines(text) for log, text in found.items()}
-        return found
+        found = self._ports.inside.logs([log for log in asked if log not in self._told])
+        for log, text in found.items():
+            self._told[log], self._logs[log] = text, self._lines(text)
+        return {log: self._told[log] for log in asked}
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """Of the metrics, those about interruptions: nobody looks at others."""
-        found = self._ports.signs.metrics(pod, port)
+        found: str | Absent | Unknown = self._once((pod, port), lambda: self._ports.signs.metrics(pod, port))
         lines = found.splitlines(keepends=True) if isinstance(found, str) else ()
         kept = "".join(line for line in lines if _JUDGED_METRICS in line)
         self._metrics[pod, port] = kept if isinstance(found, str) else found
         return found
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        self._events = self._ports.signs.events()
+        self._events = self._once("events", self._ports.signs.events)
         return self._events
 
     def requested(self) -> tuple[str, ...] | Unknown:
@@ -161,6 +164,11 @@ class Recording:
             events = tuple(replace(each, message=self._keeper.text(each.message)) for each in events)
         self._changes = replace(found, events=events)
         return found
+
+    def _once(self, what: object, ask: Callable[[], Any]) -> Any:
+        if what not in self._told:
+            self._told[what] = ask()
+        return self._told[what]
 
     def _lines(self, log: str | Absent | Unknown) -> str | Absent | Unknown:
         """Those from which anything is read: programs print whatever they like."""
