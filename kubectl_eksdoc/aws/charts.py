@@ -56,11 +56,6 @@ def chart_defaults(addon: str, version: str) -> Doc | Unknown:
     return below if at(below, *_OWN_VERSION) is None else with_value(below, _OWN_VERSION, str(wanted))
 
 
-def known_charts() -> tuple[str, ...]:
-    """The versions of vpc-cni's chart that the table has, the oldest first: ``v1.8.0``."""
-    return tuple(str(each) for each in _vpc_cni())
-
-
 def variables() -> frozenset[str]:
     """The names of all that a chart sets or the README documents."""
     charts = _vpc_cni().values()
@@ -74,19 +69,6 @@ _ENV = (("env",), ("init", "env"), ("nodeAgent", "env"))
 def documented_variable(name: str) -> DocumentedVariable | Unknown:
     """What vpc-cni does with a variable that nobody sets: a chart may set it, which then holds."""
     return _variables().get(name) or Unknown(f"the README of {_ADDON} v1.23.0 documents no variable {name}")
-
-
-def documented_default(name: str, version: str) -> str | Unknown:
-    """The documented default of a variable in an add-on's version, "" for unset; before it came, unknown."""
-    variable = documented_variable(name)
-    if isinstance(variable, Unknown):
-        return variable
-    wanted, since = parse(version), parse(variable.since)
-    if wanted is None:
-        return Unknown(f"{version!r} is no version of {_ADDON}")
-    if since is not None and wanted < since:
-        return Unknown(f"{_ADDON} has {name} since {variable.since}, not in {wanted}")
-    return variable.default
 
 
 @lru_cache(maxsize=1)

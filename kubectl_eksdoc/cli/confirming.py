@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.errors import Drifted, UsageError
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:  # the first paint must not pay for facts
 
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
+
+
+class Expecting(Protocol):
+    """What the command line says in place of what is typed; `expect` None: nothing."""
+
+    @property
+    def yes(self) -> bool: ...
+
+    @property
+    def expect(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +68,25 @@ def confirm(
         Drifted: the expectation is wrong; nothing was done.
         UsageError: what was typed is something else, or nobody can be asked.
     """
+    as_expected(given, count, what, of)
+    asked = explained(
+        ask, f"In a script: --yes {of.flag} N, with the number of {of.many} of the plan that you have read."
+    )
+    if not given.yes:
+        typed_back(f"{name_of(who)} {count}", f"to {what} {of.said(count)} of {name_of(who) or 'this cluster'}", asked)
+    for word in also:
+        typed_back(word, f"to delete {word} past its budget", asked)
+
+
+def as_expected(given: Expecting, count: int, what: str, of: Counted) -> None:
+    """
+    Raises:
+        Drifted: another number was expected; nothing was done.
+        UsageError: `--yes` stands alone.
+    """
     if given.expect is not None and given.expect != count:
         raise Drifted(
-            f"{of.flag} {given.expect} is wrong: this would {what} {count}",
+            f"{of.flag} {given.expect} is wrong: this would {what} {of.said(count)}",
             "Nothing was done. Read the plan again; something has changed since the number was written down.",
         )
     if given.yes and given.expect is None:
@@ -69,17 +95,17 @@ def confirm(
             f"Add {of.flag} {count} if that is what the plan says that you have read.",
         )
 
+
+def explained(ask: Ask, otherwise: str) -> Ask:
+    """`ask`, whose error says what to do `otherwise` where nobody can be asked."""
+
     def asked(question: str) -> str:
         try:
             return ask(question)
         except UsageError as error:
-            hint = f"In a script: --yes {of.flag} N, with the number of {of.many} of the plan that you have read."
-            raise UsageError(error.message, hint) from error
+            raise UsageError(error.message, otherwise) from error
 
-    if not given.yes:
-        typed_back(f"{name_of(who)} {count}", f"to {what} {of.said(count)} of {name_of(who) or 'this cluster'}", asked)
-    for word in also:
-        typed_back(word, f"to delete {word} past its budget", asked)
+    return asked
 
 
 def typed_back(wanted: str, why: str, ask: Ask) -> None:

@@ -22,10 +22,11 @@ from kubectl_eksdoc.core.plan.check.registry import ALL
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
+from kubectl_eksdoc.core.rules.metadata_service import POD
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.flows import addon, addon_after, dns, interruption, metadata
-from kubectl_eksdoc.flows.check import looking, summing
+from kubectl_eksdoc.flows.check import looking
 from kubectl_eksdoc.flows.check.around import CheckAround
 from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
@@ -140,7 +141,7 @@ def ask_metadata(cluster: Cluster, tell: metadata.Tell, inside: InsidePods | Non
     Raises:
         ClusterError, AwsError: nothing can be asked at all.
     """
-    metadata.plan_imds(cluster, tell, summing.HOPS, inside)
+    metadata.plan_imds(cluster, tell, POD, inside)
 
 
 def ask_dns(

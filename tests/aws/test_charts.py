@@ -11,9 +11,7 @@ import pytest
 from kubectl_eksdoc.aws.charts import (
     DocumentedVariable,
     chart_defaults,
-    documented_default,
     documented_variable,
-    known_charts,
 )
 from kubectl_eksdoc.core.model.asked import Unknown
 
@@ -25,10 +23,6 @@ VARIABLES: list[dict[str, str]] = json.loads((READ / "vpc-cni-variables.json").r
 @pytest.mark.parametrize("version", CHARTS)
 def test_every_version_is_as_it_was_read(version: str) -> None:
     assert chart_defaults("vpc-cni", f"{version}-eksbuild.1") == CHARTS[version]
-
-
-def test_all_that_was_read_is_there_in_order() -> None:
-    assert known_charts() == tuple(CHARTS)
 
 
 def test_the_incident_is_in_the_chart_before_eks_owned_it() -> None:
@@ -71,15 +65,3 @@ def test_documented_variables_are_as_they_were_read() -> None:
         assert found.since in row["since"] and found.deprecated in row["since"]
         assert bool(found.since or found.deprecated) == bool(row["since"])
         assert bool(found.deprecated) == ("deprecated" in row["since"])
-
-
-def test_a_documented_default_holds_since_its_version() -> None:
-    assert documented_default("POD_SECURITY_GROUP_ENFORCING_MODE", "v1.11.0-eksbuild.1") == "strict"
-    assert documented_default("WARM_IP_TARGET", "v1.11.0-eksbuild.1") == ""
-    for name, version, why in (
-        ("POD_SECURITY_GROUP_ENFORCING_MODE", "v1.10.4-eksbuild.1", "since v1.11.0"),
-        ("NO_SUCH", "v1.11.0", "no variable NO_SUCH"),
-        ("ENABLE_POD_ENI", "newest", "no version"),
-    ):
-        found = documented_default(name, version)
-        assert isinstance(found, Unknown) and why in found.why

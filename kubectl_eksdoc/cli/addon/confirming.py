@@ -6,11 +6,10 @@ whole, is typed back by add-on and version whatever `--yes` says; what is unknow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli.confirming import typed_back
-from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.cli.confirming import Ask, Counted, Expecting, as_expected, explained, typed_back
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.findings import Finding
@@ -24,14 +23,11 @@ IN_A_SCRIPT = (
 )
 
 
-class Given(Protocol):
-    """What the command line says in place of what is typed."""
+FIELDS = Counted("field", "fields", "--expect-changes", "changes")
 
-    @property
-    def yes(self) -> bool: ...
 
-    @property
-    def expect(self) -> int | None: ...
+class Given(Expecting, Protocol):
+    """Of the command line, with what is accepted beforehand."""
 
     @property
     def accepted(self) -> tuple[str, ...]: ...
@@ -43,7 +39,7 @@ def confirm(
     changes: int,
     weighty: Sequence[Finding],
     given: Given,
-    ask: Callable[[str], str],
+    ask: Ask,
 ) -> None:
     """`acknowledgement`: the add-on and its target, as they are typed back.
 
@@ -51,29 +47,14 @@ def confirm(
         Drifted: the expectation is wrong; nothing was done.
         UsageError: what was typed is something else, or nobody can be asked.
     """
-    if given.expect is not None and given.expect != changes:
-        raise Drifted(
-            f"--expect-changes {given.expect} is wrong: this would change {_fields(changes)}",
-            "Nothing was sent. Read the plan again; something has changed since the number was written down.",
-        )
-    if given.yes and given.expect is None:
-        raise UsageError(
-            "--yes needs the expectation: how many fields change",
-            f"Add --expect-changes {changes} if that is what the plan says that you have read.",
-        )
-
-    def asked(question: str) -> str:
-        try:
-            return ask(question)
-        except UsageError as error:
-            raise UsageError(error.message, IN_A_SCRIPT) from error
-
+    as_expected(given, changes, "change", FIELDS)
+    asked = explained(ask, IN_A_SCRIPT)
     left = still(weighty, given.accepted)
     if left:
         count = "1 finding" if len(left) == 1 else f"{len(left)} findings"
         typed_back(acknowledgement, f"to acknowledge {count} that must not be passed over", asked)
     if not given.yes:
-        what = f"to update {acknowledgement.split()[0]} of {cluster}, which changes {_fields(changes)}"
+        what = f"to update {acknowledgement.split()[0]} of {cluster}, which changes {FIELDS.said(changes)}"
         typed_back(f"{cluster} {changes}", what, asked)
 
 
@@ -82,7 +63,3 @@ def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
     from kubectl_eksdoc.core.model.findings import Status
 
     return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"

@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.documents import IMDS_PROBE
+from kubectl_eksdoc.core.rules.metadata_service import POD
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -52,8 +53,6 @@ With --active: 0 pods reach it, 1 they do not, 5 not measured; 7 the expectation
 Global flags: kubectl eksdoc options
 """
 
-_HOPS = 2
-
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``imds-probe``."""
@@ -77,10 +76,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--hops",
         type=_hops,
-        default=_HOPS,
+        default=POD,
         metavar="N",
         help="so many hops a pod is away from it: 2 with a network of its own, 3 with another one below that (nested "
-        f"containers, some overlays); default: {_HOPS}",
+        f"containers, some overlays); default: {POD}",
     )
     unknown_options.add_accepted(group, _codes, "the metadata service")
     since_options.add_to(parser)

@@ -78,13 +78,9 @@ _OF_RESULTS = {
 }
 
 
-def moments_of(entries: Iterable[Entry]) -> Iterator[tuple[datetime, Moment]]:
-    """What happened, by the journal: whatever changed something, and what was noted; each with its time."""
-    return ((written[-1].at, moment) for moment, written in told_by(entries))
-
-
 def told_by(entries: Iterable[Entry]) -> Iterator[tuple[Moment, tuple[Entry, ...]]]:
-    """The same, each with the entries that tell it: a note, or an intent and what came of it."""
+    """What happened, by the journal: whatever changed something, and what was noted; each with the entries that tell
+    it: a note, or an intent and what came of it."""
     intents: dict[int, Intent] = {}
     began: datetime | None = None
     for entry in entries:

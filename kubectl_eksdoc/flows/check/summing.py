@@ -27,6 +27,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
 from kubectl_eksdoc.core.rules import addon_versions
+from kubectl_eksdoc.core.rules.metadata_service import POD
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden
 from kubectl_eksdoc.flows import addon, dns, drain, interruption, metadata
@@ -43,9 +44,6 @@ class Summed:
     findings: Mapping[Need, Sum]
     drain: DrainPlan | None = None
 
-
-HOPS = 2
-"""So far is a pod with a network of its own from the metadata service."""
 
 AS_A_GROUP_UPDATES = DrainPolicy(force=True, delete_emptydir_data=True, surge=1, effort=0)
 """The update of a managed node group adds nodes first, and evicts pods without a controller and with emptyDir, too
@@ -81,7 +79,7 @@ def summed(
     makers: Mapping[Need, Callable[[], Sum]] = {
         Need.PLAN_DRAIN: lambda: _holding_up(planned),
         Need.PLAN_ADDONS: lambda: _addons(cluster, way, told, around),
-        Need.PLAN_IMDS: lambda: metadata.plan_imds(cluster, around.machines, HOPS, around.interruption.inside).findings,
+        Need.PLAN_IMDS: lambda: metadata.plan_imds(cluster, around.machines, POD, around.interruption.inside).findings,
         Need.PLAN_DNS: lambda: _dns(cluster, around, notices),
         Need.PLAN_INTERRUPTION: lambda: notices().findings,
     }

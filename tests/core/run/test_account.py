@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.acts import (
 from kubectl_eksdoc.core.model.journal import Aim, Entries, Entry
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.run.account import moments_of, nodes_of
+from kubectl_eksdoc.core.run.account import nodes_of, told_by
 from kubectl_eksdoc.core.run.journal import replay
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.scribe import Scribe
@@ -57,13 +57,13 @@ def journal(*done: tuple[Change, Status | Lost]) -> list[Entry]:
     ],
 )
 def test_a_change_is_told(act: Change, answer: Status, what: Happened, subject: str) -> None:
-    ((_, moment),) = moments_of(journal((act, answer)))
+    ((moment, _),) = told_by(journal((act, answer)))
     assert (moment.what, moment.subject) == (what, subject)
     assert moment.why == ("no" if answer is NO else "")
 
 
 def test_what_nobody_knows_is_not_told() -> None:
-    assert not list(moments_of(journal((Delete(POD), Lost("cut")), (RESTART, Lost("cut")))))
+    assert not list(told_by(journal((Delete(POD), Lost("cut")), (RESTART, Lost("cut")))))
 
 
 def test_a_node_counts_all_that_was_asked_of_its_pods() -> None:

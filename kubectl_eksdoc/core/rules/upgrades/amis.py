@@ -169,8 +169,3 @@ def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -
     if family is Family.UNKNOWN:
         return Change(Way.UNKNOWN, f'"{ami_type}" is no amiType that is known here', _UPDATE)
     return Change(Way.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", _UPDATE)
-
-
-def changed_in_place(before: str, after: str) -> bool:
-    """Whether an update of a group gets it from one amiType to another: only if they are the same."""
-    return before == after

@@ -56,10 +56,6 @@ class Gotcha:
     concerns: tuple[Concern, ...]
     source: Source
 
-    def concerns_only(self, about: About) -> bool:
-        """Whether nothing else has to be looked at."""
-        return all(each.about is about for each in self.concerns)
-
 
 def on_the_way(notes: tuple[Gotcha, ...], now: Version, target: Version, when: When) -> tuple[Gotcha, ...]:
     """Those of `notes` (`release_notes.RELEASE_NOTES`) that `when` brings from `now`, exclusive, to `target`. For nodes

@@ -17,11 +17,6 @@ def repository(image: str) -> str:
     return rest if registry else path
 
 
-def short_name(image: str) -> str:
-    """The last part of its repository: ``argocd``."""
-    return repository(image).rpartition("/")[2]
-
-
 def tag_of(image: str) -> str:
     """ "" where it has none."""
     name = image.partition("@")[0].rpartition("/")[2]

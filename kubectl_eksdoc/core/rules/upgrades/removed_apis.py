@@ -29,12 +29,6 @@ def of_resource(api_version: str, resource: str) -> RemovedApi | None:
     return _BY_RESOURCE.get((api_version, resource))
 
 
-def removed_at(api_version: str, kind: str) -> Version | None:
-    """The release that does not serve it any more."""
-    row = removed_api(api_version, kind)
-    return None if row is None else row.removed
-
-
 def served(api_version: str, kind: str, kubernetes: Version) -> bool | Unknown:
     """Whether an API server of that release still serves it, if it ever did. Unknown beyond the releases whose
     removals were seen: they may come earlier or later than planned."""

@@ -16,7 +16,6 @@ from kubectl_eksdoc.core.rules.upgrades.amis import (
     Way,
     cgroup,
     cgroup_fits,
-    changed_in_place,
     family_of_os,
     family_of_type,
     offered,
@@ -148,11 +147,6 @@ def test_how_a_group_gets_there(ami_type: str, minor: int, own: bool | None, way
     assert way_to(ami_type, v(minor), own).way is way
 
 
-def test_an_update_changes_no_ami_type() -> None:
-    assert changed_in_place("AL2023_x86_64_STANDARD", "AL2023_x86_64_STANDARD")
-    assert not changed_in_place("AL2_x86_64", "AL2023_x86_64_STANDARD")
-
-
 def test_the_need_of_al2023_is_said_once() -> None:
     (need,) = (each for each in NEEDS if each.nodes == AL2023)
     assert (need.at_least, AL2023) == (AL2023_VPC_CNI, Family.AL2023.value)
@@ -202,7 +196,7 @@ def test_of_the_newest_versions_one_page_was_read() -> None:
 
 
 def test_who_can_only_look_outside_of_the_cluster() -> None:
-    outside = [each.id for each in RELEASE_NOTES if each.concerns_only(About.NODE_FLAG)]
+    outside = [each.id for each in RELEASE_NOTES if {of.about for of in each.concerns} == {About.NODE_FLAG}]
     assert outside == ["container-runtime-flag", "keep-terminated-pod-volumes", "pod-infra-container-image"]
 
 

@@ -21,7 +21,6 @@ from kubectl_eksdoc.core.rules.upgrades.removed_apis import (
     instead,
     of_resource,
     removed_api,
-    removed_at,
     served,
     unread,
 )
@@ -92,7 +91,7 @@ def test_the_rows_are_their_source() -> None:
 @BY_NAME
 def test_each_row_at_each_boundary(row: RemovedApi) -> None:
     before, removed, after = next_to(row.removed, -1), row.removed, next_to(row.removed, 1)
-    assert removed_at(row.api_version, row.kind) == removed
+    assert removed_api(row.api_version, row.kind) == row
     assert row in gone_on_the_way(before, removed)
     assert row in gone_on_the_way(before, after)
     assert row not in gone_on_the_way(removed, after)
@@ -125,7 +124,7 @@ def test_a_patch_does_not_matter() -> None:
     [("policy/v1", "PodDisruptionBudget"), ("cert-manager.io/v1alpha2", "Certificate"), ("v1", "Pod")],
 )
 def test_what_is_not_removed_is_served_as_far_as_is_known(api_version: str, kind: str) -> None:
-    assert removed_at(api_version, kind) is None
+    assert removed_api(api_version, kind) is None
     assert served(api_version, kind, READ_TO) is True
     assert isinstance(served(api_version, kind, next_to(READ_TO, 1)), Unknown)
 

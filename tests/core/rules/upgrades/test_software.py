@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.images import repository, short_name, tag_of, version_of
+from kubectl_eksdoc.core.rules.upgrades.images import repository, tag_of, version_of
 from kubectl_eksdoc.core.rules.upgrades.software import (
     FLUENT_BIT,
     KARPENTER,
@@ -38,7 +38,6 @@ ECR = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
 )
 def test_parts_of_an_image(image: str, path: str, tag: str) -> None:
     assert (repository(image), tag_of(image)) == (path, tag)
-    assert short_name(image) == path.rpartition("/")[2]
 
 
 @pytest.mark.parametrize(
