@@ -1,4 +1,5 @@
-"""Writes the generated parts of README.md and docs/, or with --check says which of them are stale.
+"""Writes what is generated (parts of README.md and docs/, and all that ``plugins.yaml`` says once), or with --check
+says which of it is stale.
 
 A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; docs/codes.md is generated as a whole.
 """
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, tables, transcript
+from tools import check_page, codes_page, from_registry, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -77,7 +78,7 @@ def documents() -> dict[Path, str]:
     """Every document with generated parts, as it should be."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     made = {page: filled(page.read_text(encoding="utf-8")) for page in pages if page.exists()}
-    return made | {ROOT / "docs" / "codes.md": codes_page.page()}
+    return made | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
 
 
 def main(argv: list[str]) -> int:
@@ -92,7 +93,10 @@ def main(argv: list[str]) -> int:
             print(f"error: stale: {names}; run make docs", file=sys.stderr)
         return 1 if stale else 0
     for path, text in stale.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        if text.startswith("#!"):
+            path.chmod(0o755)
     print(f"written: {names}" if stale else "nothing to write")
     return 0
 
