@@ -55,9 +55,10 @@ def test_what_it_is_called_as_is_a_command(plugin: Plugin) -> None:
 
 
 def test_no_plugin_hides_a_command_of_kubectl(tmp_path: Path) -> None:
-    listed = subprocess.run(
-        [needed.kubectl(), "__complete", ""], capture_output=True, text=True, timeout=30, check=True
-    )
+    kubectl = needed.kubectl()
+    env = {"PATH": str(Path(kubectl).parent), "HOME": str(tmp_path)}
+    command = (kubectl, "__complete", "")
+    listed = subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=True)
     built_in = {line.split("\t")[0] for line in listed.stdout.splitlines()}
     assert "drain" in built_in and not built_in & {plugin.name for plugin in REGISTRY.plugins}
 
