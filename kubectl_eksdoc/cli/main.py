@@ -84,7 +84,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
     parser = tree(prog)
     try:
         flags, names = until_dashes(argv)
-        args, extras = parser.parse_known_args(spelled_out(flags, _bare(parser)))
+        args, extras = parser.parse_known_args(spelled_out(flags, bare_values(parser)))
         leaf: Parser = args.leaf
         words = [*strays(extras, leaf), *names]
     except ShowText as asked:
@@ -138,7 +138,7 @@ def tree(prog: str = PROG) -> Parser:
     return parser
 
 
-def _bare(parser: Parser) -> dict[str, str]:
+def bare_values(parser: Parser) -> dict[str, str]:
     """Every flag that may stand alone, and what it then means."""
     from kubectl_eksdoc.cli import drain_options
     from kubectl_eksdoc.cli.dns import measure_options
