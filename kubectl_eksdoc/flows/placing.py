@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.placing import NotPlaced, called
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 
@@ -41,6 +42,13 @@ def tried(docs: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool
     taken = [doc for doc, answer in refused if answer.taken]
     if taken:
         raise _taken(taken, ground, ours, away)
+    homeless = {str(at(doc, "metadata", "namespace")) for doc, answer in refused if answer.lacking} - {"None"}
+    if homeless and all(answer.lacking for _, answer in refused):
+        name = min(homeless)
+        raise ClusterError(
+            f"there is no namespace {name}",
+            f"Nothing was created. Make it first: {shell('kubectl', 'create', 'namespace', name)}",
+        )
     said = "; ".join(f"{called(doc)}: {answer.why}" for doc, answer in refused)
     _refuse(f"the API server would not take {said}", "Nothing was created.", refused[0][1])
 

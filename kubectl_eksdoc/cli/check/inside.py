@@ -149,6 +149,8 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
         )
     if wanted.how.apply:
         check_writable(around.environ, COMMAND, "check reads only")
+    else:
+        in_cluster.told_unapplied(wanted.given, around)
     who = around.edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
     if wanted.fleet is None and not (who.cluster and who.region):
         raise UsageError(

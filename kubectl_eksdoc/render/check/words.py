@@ -89,7 +89,7 @@ def verdict(plan: CheckPlan) -> Verdict:
     beside = len(plan.of(None, Status.FAIL))
     if beside:
         return Verdict("Nothing blocks a step", f"; {counted(beside, 'finding')} besides.", False)
-    slight = sum(_too_slight(plan, each) for each in plan.findings)
+    slight = sum(too_slight(plan, each) for each in plan.findings)
     if slight:
         verb = "is" if slight == 1 else "are"
         rest = f": {counted(slight, 'finding')} {verb} less severe."
@@ -97,7 +97,7 @@ def verdict(plan: CheckPlan) -> Verdict:
     return Verdict("Nothing to do", ": all that was looked at is as it should be.", False)
 
 
-def _too_slight(plan: CheckPlan, found: Finding) -> bool:
+def too_slight(plan: CheckPlan, found: Finding) -> bool:
     """What does not count for its severity alone; advice to read (unknown, info) is nothing to mend."""
     told = found.status is Status.FAIL or (found.status is Status.UNKNOWN and found.severity is not Severity.INFO)
     return told and not plan.counts(found)

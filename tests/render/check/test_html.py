@@ -285,3 +285,20 @@ def test_unknowns_that_lack_the_same_are_one_row() -> None:
     section = text[text.index('<section id="unknown">') : text.index('<section id="judged">')]
     assert section.count("<tr>") == 1 + 1 + 1 + 2
     assert "Node n-0 and 6 more" in section and "Addon coredns and 8 more" in section
+
+
+def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
+    slight = replace(SKEW, severity=Severity.LOW)
+    unsure = replace(UNFIT, severity=Severity.LOW)
+    checks = [check(Area.NODES, None, slight), check(Area.ADDONS, None, unsure), check(Area.SUPPORT, None, STUCK)]
+    rules = (accepted(STUCK, "agreed"),)
+    of = view(checks, Wish(fail_on=Severity.HIGH, suppressions=rules))
+    sign = r'<li class="(\w+)"><span class="sign" aria-hidden="true">(.)</span>'
+    told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", html(of))
+    lights = {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}
+    assert lights["Nodes"] == ("unseen", "○", "1 less severe")
+    assert lights["Add-ons and controllers"] == ("unseen", "○", "1 less severe")
+    assert lights["Support"] == ("unseen", "○", "1 suppressed")
+    assert "nothing counts, but for --fail-on or a suppression alone" in html(of)
+    short = FORMATS.render(of, "table", LOOK)
+    assert "○  nodes" in short and "less severe than --fail-on high: 1" in short

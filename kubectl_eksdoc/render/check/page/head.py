@@ -14,6 +14,7 @@ LIGHTS = {
     Light.GRAVE: ("✗", "bad", "something critical or high fails"),
     Light.FAILS: ("!", "warn", "something less severe fails"),
     Light.UNKNOWN: ("?", "open", "something is not known"),
+    Light.PASSED_OVER: ("○", "unseen", "nothing counts, but for --fail-on or a suppression alone"),
     Light.FINE: ("✓", "good", "all that was looked at is fine"),
     Light.UNSEEN: ("–", "unseen", "not looked at"),
 }
@@ -115,10 +116,14 @@ def called(part: Part) -> str:
 
 
 def figures(part: Part) -> str:
-    """``6 findings, worst high; 1 unknown``."""
+    """``6 findings, worst high; 1 unknown``, and what does not count though it is there."""
     if not part.judged:
         return "not looked at"
-    if not part.counting:
-        return "fine"
     said = f"{counted(len(part.fails), 'finding')}, worst {part.fails[0].severity.value}" if part.fails else ""
-    return "; ".join(filter(None, (said, f"{len(part.unknown)} unknown" if part.unknown else "")))
+    parts = (
+        said,
+        f"{len(part.unknown)} unknown" if part.unknown else "",
+        f"{part.slight} less severe" if part.slight else "",
+        f"{part.suppressed} suppressed" if part.suppressed else "",
+    )
+    return "; ".join(filter(None, parts)) or "fine"
