@@ -97,6 +97,11 @@ def verdict(plan: CheckPlan) -> Verdict:
     return Verdict("Nothing to do", ": all that was looked at is as it should be.", False)
 
 
+def slight_at(plan: CheckPlan, gate: Gate) -> int:
+    """So many do not count there for their severity alone."""
+    return sum(too_slight(plan, each) for one in plan.judged if one.check.gate is gate for each in one.findings)
+
+
 def too_slight(plan: CheckPlan, found: Finding) -> bool:
     """What does not count for its severity alone; advice to read (unknown, info) is nothing to mend."""
     told = found.status is Status.FAIL or (found.status is Status.UNKNOWN and found.severity is not Severity.INFO)

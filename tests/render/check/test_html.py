@@ -290,7 +290,11 @@ def test_unknowns_that_lack_the_same_are_one_row() -> None:
 def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
     slight = replace(SKEW, severity=Severity.LOW)
     unsure = replace(UNFIT, severity=Severity.LOW)
-    checks = [check(Area.NODES, None, slight), check(Area.ADDONS, None, unsure), check(Area.SUPPORT, None, STUCK)]
+    checks = [
+        check(Area.NODES, Gate.BEFORE_NODES, slight),
+        check(Area.ADDONS, None, unsure),
+        check(Area.SUPPORT, None, STUCK),
+    ]
     rules = (accepted(STUCK, "agreed"),)
     of = view(checks, Wish(fail_on=Severity.HIGH, suppressions=rules))
     sign = r'<li class="(\w+)"><span class="sign" aria-hidden="true">(.)</span>'
@@ -299,6 +303,7 @@ def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
     assert lights["Nodes"] == ("unseen", "○", "1 less severe")
     assert lights["Add-ons and controllers"] == ("unseen", "○", "1 less severe")
     assert lights["Support"] == ("unseen", "○", "1 suppressed")
+    assert "○ nothing counts at --fail-on high; 1 less severe" in html(of)
     assert "nothing counts, but for --fail-on or a suppression alone" in html(of)
     short = FORMATS.render(of, "table", LOOK)
     assert "○  nodes" in short and "less severe than --fail-on high: 1" in short

@@ -10,17 +10,19 @@ from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
 from kubectl_eksdoc.render.html import Html, el, lines, put
 from kubectl_eksdoc.render.text import counted
 
+BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
+PASSED_OVER = ("○", "unseen")
+
 LIGHTS = {
     Light.GRAVE: ("✗", "bad", "something critical or high fails"),
     Light.FAILS: ("!", "warn", "something less severe fails"),
     Light.UNKNOWN: ("?", "open", "something is not known"),
-    Light.PASSED_OVER: ("○", "unseen", "nothing counts, but for --fail-on or a suppression alone"),
+    Light.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
     Light.FINE: ("✓", "good", "all that was looked at is fine"),
     Light.UNSEEN: ("–", "unseen", "not looked at"),
 }
 """Of each its sign, its class, and what it means."""
 
-BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
 
 _GATES = {
     Gate.BEFORE_CONTROL_PLANE: "Before the control plane",
@@ -78,6 +80,9 @@ def _gate(shown: Shown, gate: Gate) -> Html:
     if _is_later(shown, gate) and plan.of(gate, Status.FAIL):
         sign, tone = LATER
     found = words.at_gate(plan, gate) or "nothing stands against it"
+    if (sign, tone) == GOOD and (slight := words.slight_at(plan, gate)):
+        sign, tone = PASSED_OVER
+        found = f"nothing counts at --fail-on {plan.wish.fail_on.value}; {slight} less severe"
     return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
 
 
