@@ -195,7 +195,7 @@ def _manifests(
     )
     steps = (
         Step("see how it stands:", drain("status", "-w")),
-        Step("read its log:", logs(errand, reached)),
+        Step("read its log:", logs(errand, reached, follow=True)),
         Step("pause it:", drain("pause")),
         Step("go on:", drain("resume")),
         Step("end it:", drain("abort")),

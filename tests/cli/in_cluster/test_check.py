@@ -101,6 +101,8 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert "eks:DescribeCluster" in head and "It may read Secrets" in head
     assert "kubectl create job -n kube-system eksdoc-check-now --from cronjob/eksdoc-check" in head
     assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
+    (logs,) = (line for line in head.splitlines() if "kubectl logs" in line)
+    assert " -f " not in logs, "kubectl follows five pods at most, and there are more of many Jobs"
     assert [doc["kind"] for doc in yaml.safe_load_all(ran.out)][-1] == "CronJob"
 
 
@@ -165,6 +167,8 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
         (("--schedule", "@daily", "--job-name", "a" * 53), "is no name for a CronJob"),
         (("--schedule", "@daily", "--kubeconfig-secret", "clusters"), "names no keys of a Secret"),
         (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,a"), "or one twice"),
+        (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,..b"), "names no keys of a Secret"),
+        (("--schedule", "@daily", "--kubeconfig-secret", f"clusters:{'a' * 254}"), "names no keys of a Secret"),
         (("--schedule", "0 6 31 2 *"), "is never due"),
         (("--schedule", "@daily", "-n", "a/b"), "is no name of a namespace"),
         (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),

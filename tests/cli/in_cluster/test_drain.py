@@ -78,6 +78,7 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert "runs on none of the 6 targets, and on blue only for want of another place" in said
     for verb in ("status", "pause", "resume", "abort", "rollback"):
         assert f"kubectl eksdoc drain {verb} {run}" in said
+    assert "-f --max-log-requests=20 --tail=-1" in said, "a pod may fail 12 times"
     assert "kubectl delete cronjobs.batch,jobs.batch" in said and "kubectl create -f FILE" in said
     assert [doc["kind"] for doc in docs][-2:] == ["ConfigMap", "Job"]
 
