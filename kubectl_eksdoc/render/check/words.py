@@ -46,6 +46,15 @@ def suppressed(plan: CheckPlan) -> str:
     return f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
 
 
+def partly(plan: CheckPlan) -> str:
+    """That this is no answer to whether the cluster may be upgraded; "" where it is one."""
+    if plan.wish.whole:
+        return ""
+    gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
+    only = (f"--only {', '.join(sorted(plan.wish.only))}",) if plan.wish.only else ()
+    return f"Only a part was looked at ({'; '.join((*gate, *only))}): the rest of the upgrade may have obstacles."
+
+
 def symptom(found: Diagnosis) -> str:
     """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
     unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""

@@ -53,8 +53,10 @@ def _answer(shown: Shown) -> Html:
     said = words.verdict(plan)
     rest = said.rest.lstrip(":; ")
     below = el("p", f"{rest[:1].upper()}{rest[1:]}{words.suppressed(plan)}")
+    partly = words.partly(plan)
+    part = el("p", el("b", partly), class_="part") if partly else ""
     gates = el("ol", *(_gate(shown, gate) for gate in Gate), class_="gates") if plan.wish.whole else ""
-    return _verdict(*_standing(shown, said), said.head, below, gates)
+    return _verdict(*_standing(shown, said), said.head, below, part, gates)
 
 
 def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
