@@ -41,7 +41,8 @@ def _not_begun(name: str) -> str:
     if not is_run_id(name):
         return ""
     look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
-    return f"\nOne of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it: {look}"
+    said = "One of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it"
+    return f"\\n{said}: {look}"
 
 
 def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:
