@@ -42,7 +42,7 @@ def _not_begun(name: str) -> str:
         return ""
     look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
     said = "One of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it"
-    return f"\\n{said}: {look}"
+    return f"\n{said}: {look}"
 
 
 def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:

@@ -192,7 +192,7 @@ def test_a_run_whose_job_has_not_begun_is_to_be_found_by_its_job(ann: Machine) -
     run = job_of(docs_of(ran.out))["metadata"]["labels"]["app.kubernetes.io/instance"]
     for verb in ("status", "pause", "abort"):
         ran = ann.run("drain", verb, run)
-        assert ran.code == 2 and "until then only deleting the Job ends it" in ran.err, ran.err
+        assert ran.code == 2 and "\nOne of --in-cluster is there once" in ran.err, ran.err
         assert f"kubectl get jobs,pods -A -l app.kubernetes.io/instance={run}" in ran.err
 
 
