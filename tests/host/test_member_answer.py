@@ -125,6 +125,20 @@ def test_what_only_the_metadata_service_has() -> None:
     assert [each.text for each in found.figures] == ["2 of 4", "3", "2"]
 
 
+def test_a_figure_says_what_it_does_not_count() -> None:
+    groups = [
+        {"nodes": ["a", "b"], "now": {"verdict": "unknown"}, "next": {"verdict": "reachable"}, "pods": {}},
+        {"nodes": ["c"], "now": {"verdict": "cut off"}, "next": {"verdict": "unknown"}, "pods": {"brokenNow": [{}]}},
+    ]
+    found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
+    assert isinstance(found, Answered)
+    assert [each.text for each in found.figures] == ["1 of 3, 2 unknown", "1 ?", "0 ?"]
+    unread = [{"code": "addon-object-unread", "status": "unknown"}]
+    found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": [{"name": "coredns"}], "findings": unread}, kind=ADDON_DIFF)
+    assert isinstance(found, Answered)
+    assert found.figures == (Figure("ADD-ONS", "1"), Figure("AT RISK", "?"))
+
+
 WORDS = ["findings", "metadata", "cluster", "subject", "groups", "nodes", "now", "pods", "addons", "fields", "name"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
