@@ -8,7 +8,7 @@ one only where they are about the same part.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -84,11 +84,18 @@ def _matched(then: list[Said], here: list[Said], part: Callable[[Said], str]) ->
         part,
     )
     for told_by in same:
-        for old in tuple(then):
-            new = next((each for each in here if told_by(each) == told_by(old)), None)
-            if new is not None:
-                then.remove(old)
-                here.remove(new)
-                yield old, new
+        if not then or not here:
+            break
+        waiting: defaultdict[object, deque[Said]] = defaultdict(deque)
+        for each in here:
+            waiting[told_by(each)].append(each)
+        left: list[Said] = []
+        for old in then:
+            found = waiting[told_by(old)]
+            if found:
+                yield old, found.popleft()
+            else:
+                left.append(old)
+        then, here = left, sorted((each for found in waiting.values() for each in found), key=_order)
     yield from ((old, None) for old in then)
     yield from ((None, new) for new in here)

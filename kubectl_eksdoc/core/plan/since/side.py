@@ -52,6 +52,8 @@ class Side:
     """By code and kind of subject: what is unknown, be it suppressed or not, and in which words."""
     _of: Mapping[tuple[str, _About], str] = field(init=False, repr=False, compare=False)
     """The same by code and subject."""
+    _several: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
+    """Of `_open` what is about objects that have no name of their own: nobody can tell which they are."""
 
     def __post_init__(self) -> None:
         found: dict[tuple[str, str], dict[_Gist, str]] = {}
@@ -62,6 +64,8 @@ class Side:
                 of.setdefault((each.code, about(each.subject)), each.message)
         object.__setattr__(self, "_open", found)
         object.__setattr__(self, "_of", of)
+        several = {where: {each: why for each, why in found[where].items() if _nameless(each)} for where in found}
+        object.__setattr__(self, "_several", several)
 
     @property
     def said(self) -> Iterator[Said]:
@@ -96,9 +100,10 @@ class Side:
         for (code, kind), unknown in self._open.items():
             if code not in kin:
                 continue
-            all_of_it = _wider(code, kind, finding) or (code != finding.code and code in self.wide)
+            if not _wider(code, kind, finding) and (code == finding.code or code not in self.wide):
+                unknown = self._several[code, kind]
             for each, message in unknown.items():
-                if (all_of_it or _of_several(each)) and not other.leaves_open(code, kind, each):
+                if not other.leaves_open(code, kind, each):
                     return message
         return ""
 
@@ -118,8 +123,8 @@ def _gist(unknown: FindingOutline) -> _Gist:
     return about(unknown.subject), gist(unknown.message)
 
 
-def _of_several(unknown: _Gist) -> bool:
-    """Whether its subject's name is words, or many names: it stands for objects that nobody can tell."""
+def _nameless(unknown: _Gist) -> bool:
+    """Whether its subject's name is words, or many names: no object is called so."""
     (_, _, name), _ = unknown
     return " " in name
 

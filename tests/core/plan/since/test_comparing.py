@@ -242,6 +242,12 @@ def test_many_findings_are_compared_in_no_time() -> None:
     assert len(findings_since(Side(many[::2]), Side(many[1::2], kin={"a": frozenset({"b"})}))[0]) == 10_000
 
 
+def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:
+    """Each with each in every way to pair them would be 4 * 10^8."""
+    then, now = (tuple(said(message=f"{'x' * (n % times)} {n}") for n in range(10_000)) for times in (97, 89))
+    assert findings_since(Side(then), Side(now)) == ((), 10_000)
+
+
 # Suppressed --------------------------------------------------------------------------------
 
 
