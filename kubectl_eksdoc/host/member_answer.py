@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
 from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
@@ -38,7 +38,8 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
         hint = _SHORT_OF_MEMORY if status == _KILLED else hint
         return Unanswered(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
     document = _document(printed)
-    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION:
+    whole = isinstance(document.get("findings"), list)  # without them nothing is known, and least that all is well
+    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
         return Unanswered(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
     return Answered(
         status,
@@ -70,10 +71,15 @@ def _complained(text: str) -> tuple[str, str]:
 def _document(printed: bytes) -> Doc:
     """{} for what is no JSON object."""
     try:
-        found = json.loads(printed)
+        found = json.loads(printed, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _no_number(word: str) -> NoReturn:
+    """NaN could not be printed again."""
+    raise ValueError(f"{word} is no number in JSON")
 
 
 def _moment(text: str) -> str:

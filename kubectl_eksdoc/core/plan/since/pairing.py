@@ -64,9 +64,8 @@ def gist(message: str) -> str:
 
 
 def _by_key(said: Iterable[Said]) -> defaultdict[_Key, list[Said]]:
-    """What is said twice in the same words is one: a file may have been put together of several."""
     found: defaultdict[_Key, list[Said]] = defaultdict(list)
-    for each in sorted(dict.fromkeys(said), key=_order):
+    for each in sorted(said, key=_order):
         kind, namespace, name = about(each.finding.subject)
         found[each.finding.code, kind, namespace, name].append(each)
     return found

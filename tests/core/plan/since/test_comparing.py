@@ -85,11 +85,6 @@ def test_other_numbers_in_a_message_are_no_change() -> None:
     assert findings_since(then, now) == ((), 1)
 
 
-def test_what_is_said_twice_is_not_fixed_once() -> None:
-    assert findings_since(Side((said(), said(), said())), Side((said(),))) == ((), 1)
-    assert findings_since(Side((said(),)), Side((said(), said()))) == ((), 1)
-
-
 def test_of_several_on_one_subject_the_one_that_went_is_told_by_its_words() -> None:
     first, second = said(message="Role: 2 of v1beta1"), said(message="Binding: 3 of v1beta1")
     other = replace(second, message="Binding: 4 of v1beta1")
