@@ -178,6 +178,37 @@ def test_what_is_unknown_of_one_object_hides_nothing_of_another() -> None:
     assert became(Side((said("a"),)), now) == [("not-known-any-more", "a"), ("fixed", "a")]
 
 
+@pytest.mark.parametrize("name", ["subnet-1, subnet-2", "one that could not be described"])
+def test_what_is_unknown_of_objects_that_have_no_name_hides_all_of_their_kind(name: str) -> None:
+    changes = {each.became for each in findings_since(Side((said(),)), Side((said(status=UNKNOWN, name=name),)))[0]}
+    assert changes == {Became.NOT_KNOWN}
+
+
+def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
+    then, unread = said(), said(code="unread", status=UNKNOWN, kind="Service", name="dns")
+    kin = {"a": frozenset({"unread"})}
+    assert became(Side((then,)), Side((unread,), kin=kin)) == [("not-known-any-more", "unread"), ("fixed", "a")]
+    hidden = Side((unread,), kin=kin, wide=frozenset({"unread"}))
+    assert became(Side((then,)), hidden) == [("not-known-any-more", "a"), ("not-known-any-more", "unread")]
+
+
+@pytest.mark.parametrize(("kind", "owner"), [("Deployment", "replicasets.apps"), ("CronJob", "jobs.batch")])
+def test_who_owns_a_pod_is_known_only_by_what_stands_between_them(kind: str, owner: str) -> None:
+    then, read = (said(kind=kind),), frozenset({owner, "pods"})
+    (change,) = findings_since(Side(then, read=read), Side(read=frozenset({"pods"})))[0]
+    assert (change.became, change.why) == (Became.NOT_JUDGED, f"not read: {owner}")
+    assert became(Side(then, read=read), Side(read=read)) == [("fixed", "a")]
+
+
+def test_of_a_code_that_comes_once_a_field_another_field_is_another_finding() -> None:
+    old, new = (said(message=f"FIELD_{name}, set to 1, is reset to 2") for name in "AB")
+    apart = frozenset({"a"})
+    assert became(Side((old,)), Side((new,), apart=apart)) == [("new", "a"), ("fixed", "a")]
+    assert became(Side((old,)), Side((new,))) == []
+    other_value = said(message="FIELD_A, set to 3, is removed")
+    assert became(Side((old,)), Side((other_value,), apart=apart)) == []
+
+
 def test_a_code_that_stays_open_may_hide_its_kin() -> None:
     kin = {"a": frozenset({"whole"})}
     part = said("whole", UNKNOWN, "addon-diff", kind="Command", namespace="")
@@ -209,6 +240,12 @@ def test_many_findings_are_compared_in_no_time() -> None:
     """Each against each would be 10^8."""
     many = tuple(said("a", status, f"{status.value}-{n}") for n in range(5000) for status in (FAIL, UNKNOWN))
     assert len(findings_since(Side(many[::2]), Side(many[1::2], kin={"a": frozenset({"b"})}))[0]) == 10_000
+
+
+def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:
+    """Each with each in every way to pair them would be 4 * 10^8."""
+    then, now = (tuple(said(message=f"{'x' * (n % times)} {n}") for n in range(10_000)) for times in (97, 89))
+    assert findings_since(Side(then), Side(now)) == ((), 10_000)
 
 
 # Suppressed --------------------------------------------------------------------------------
