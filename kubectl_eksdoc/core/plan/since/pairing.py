@@ -63,6 +63,12 @@ def gist(message: str) -> str:
     return _NUMBER.sub("#", _SOURCE.sub("the source", message))
 
 
+def numbers(message: str) -> tuple[tuple[int, str], ...]:
+    """Those that its gist lacks, in their order, so that they compare as numbers of any length do."""
+    found = (digits.lstrip("0") for digits in _NUMBER.findall(_SOURCE.sub("the source", message)))
+    return tuple((len(digits), digits) for digits in found)
+
+
 def _by_key(said: Iterable[Said]) -> defaultdict[_Key, list[Said]]:
     found: defaultdict[_Key, list[Said]] = defaultdict(list)
     for each in sorted(said, key=_order):

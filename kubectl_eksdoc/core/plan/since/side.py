@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.pairing import CLUSTER, Said, about, gist
+from kubectl_eksdoc.core.plan.since.pairing import CLUSTER, Said, about, gist, numbers
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
 """(kind, name) of what was looked at."""
@@ -103,13 +103,18 @@ class Side:
             if not _wider(code, kind, finding) and (code == finding.code or code not in self.wide):
                 unknown = self._several[code, kind]
             for each, message in unknown.items():
-                if not other.leaves_open(code, kind, each):
+                if not other.leaves_open(code, kind, each, message):
                     return message
         return ""
 
-    def leaves_open(self, code: str, kind: str, unknown: _Gist) -> bool:
-        """True where the same is unknown here for the same reason."""
-        return unknown in self._open.get((code, kind), ())
+    def leaves_open(self, code: str, kind: str, unknown: _Gist, message: str) -> bool:
+        """True where the same is unknown here for the same reason, and no less of it: of 20 pods of which nothing is
+        known 6 may be those that were known when they were 14."""
+        here = self._open.get((code, kind), {}).get(unknown)
+        if here is None:
+            return False
+        there, mine = numbers(message), numbers(here)
+        return len(there) == len(mine) and all(now <= then for now, then in zip(there, mine, strict=True))
 
     def _covers(self, finding: FindingOutline, other: Side) -> bool:
         if self.scope is None:

@@ -167,10 +167,27 @@ def test_a_question_that_is_open_for_the_whole_cluster_fixes_nothing() -> None:
 
 
 def test_what_was_open_then_as_well_hides_nothing() -> None:
-    then = Side((said("a"), the_cluster(code="a", message="1 of 3 is not known")))
-    now = Side((the_cluster(code="a", message="2 of 3 is not known"),))
+    then = Side((said("a"), the_cluster(code="a", message="2 of 3 is not known")))
+    now = Side((the_cluster(code="a", message="1 of 3 is not known"),))
     assert became(then, now) == [("fixed", "a")]
     assert became(then, Side((the_cluster(code="a", message="nothing may be read"),)))[0] == ("not-known-any-more", "a")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "became"),
+    [
+        ("14 pods are not known", "14 pods are not known", Became.FIXED),
+        ("14 pods are not known", "9 pods are not known", Became.FIXED),
+        ("14 pods are not known", "20 pods are not known", Became.NOT_KNOWN),
+        ("9 of 20", "9 of 21", Became.NOT_KNOWN),
+        ("# of 1", "9 of 1", Became.NOT_KNOWN),
+        (f"{'9' * 5000} pods", f"1{'0' * 5000} pods", Became.NOT_KNOWN),
+    ],
+)
+def test_more_of_what_was_open_then_may_hide_what_was_found_then(then: str, now: str, became: Became) -> None:
+    before, after = (the_cluster(code="a", message=each) for each in (then, now))
+    changes = findings_since(Side((said(), before)), Side((after,)))
+    assert became in {each.became for each in changes[0] if each.before and each.before.status is FAIL}
 
 
 def test_what_is_unknown_of_one_object_hides_nothing_of_another() -> None:
