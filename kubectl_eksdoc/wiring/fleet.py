@@ -44,14 +44,14 @@ def whose(member: Member, connection: Connection) -> Identity:
 
 def file_of(text: str) -> str:
     """As `host.fleet_file.named_file`."""
-    from kubectl_eksdoc.host.fleet_file import named_file
+    from kubectl_eksdoc.host.fleet.fleet_file import named_file
 
     return named_file(text)
 
 
 def entries(path: str, wanted: str) -> list[object]:
     """As `host.fleet_file.read_fleet`."""
-    from kubectl_eksdoc.host.fleet_file import read_fleet
+    from kubectl_eksdoc.host.fleet.fleet_file import read_fleet
 
     return read_fleet(path, wanted)
 
@@ -60,8 +60,8 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
-    from kubectl_eksdoc.host.member_environment import environment_of
-    from kubectl_eksdoc.host.member_process import Asked, MemberProcesses, own_program
+    from kubectl_eksdoc.host.fleet.member_environment import environment_of
+    from kubectl_eksdoc.host.fleet.member_process import Asked, MemberProcesses, own_program
 
     def environment(member: Member) -> dict[str, str]:
         return environment_of(member, environ, _source(member.profile))

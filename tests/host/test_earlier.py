@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.since.changes import outline_of
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.earlier import is_snapshot, read_earlier
+from kubectl_eksdoc.host.saved.earlier import is_snapshot, read_earlier
 from kubectl_eksdoc.render.check import FORMATS
 from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import SKEW, STUCK, accepted, usual, view

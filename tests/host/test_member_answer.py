@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
-from kubectl_eksdoc.host.member_answer import outcome
+from kubectl_eksdoc.host.fleet.member_answer import outcome
 
 FINDING = {
     "code": "ami-al2",

@@ -22,7 +22,7 @@ from typing import IO
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.fleet import Member, Outcome, Unanswered
 from kubectl_eksdoc.host import process_group
-from kubectl_eksdoc.host.member_answer import outcome
+from kubectl_eksdoc.host.fleet.member_answer import outcome
 
 LARGEST_ANSWER = 256 << 20
 """Bytes; a check of a cluster of 5,000 nodes prints some MiB."""

@@ -1,4 +1,4 @@
-"""A document in YAML as ``-o yaml`` writes it: plain mappings, lists, texts and numbers, and nothing else of YAML.
+"""A document in YAML as ``-o yaml`` or a person writes it: plain mappings, lists, texts and numbers, nothing else.
 
 It is built from the parser's events, without recursion: libyaml's own loader crashes on what is nested too deeply, and
 aliases would make a huge document of a short text.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
+
+from kubectl_eksdoc.host.documents.fields import short
 
 if TYPE_CHECKING:
     from yaml.events import Event
@@ -21,6 +23,8 @@ _WORDS: dict[str, object] = {"null": None, "~": None, "": None, "true": True, "f
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _DEEPEST = 100
+_TAGS = (None, "!", "tag:yaml.org,2002:str")
+"""None, or that it is a text, which it is anyhow."""
 
 _Open: TypeAlias = "dict[str, object] | list[object]"
 
@@ -32,8 +36,18 @@ def looks_like_yaml(content: bytes) -> bool:
     return _BEGIN.match(content[:4096].replace(b"\0", b"")) is not None
 
 
+def hand_written(text: str) -> object:
+    """What a short file holds that somebody has written by hand, in YAML or JSON. Raises: as `plain_yaml`."""
+    # JSON is YAML, but for tabs, which some write into it.
+    try:
+        return plain_yaml(text.replace("\t", " ").encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise ValueError(short(str(error))) from error
+
+
 def plain_yaml(content: bytes) -> object:
-    """
+    """None where there is nothing in it.
+
     Raises:
         ValueError: it is not YAML, or more of YAML than plain values; the message is one line.
     """
@@ -63,9 +77,9 @@ def _built(events: Iterable[Event]) -> object:
             if isinstance(value, (dict, list)):
                 open_ones.append(value)
                 keys.append(None)
-    if len(whole) != 1:
+    if len(whole) > 1:
         raise ValueError(f"it holds {len(whole)} documents")
-    return whole[0]
+    return whole[0] if whole else None
 
 
 def _put(value: object, event: Event, into: _Open, keys: list[str | None]) -> None:
@@ -79,12 +93,17 @@ def _put(value: object, event: Event, into: _Open, keys: list[str | None]) -> No
         text = getattr(event, "value", None)
         if not isinstance(text, str):
             raise ValueError("a key of it is no text")
+        if text in into:
+            # YAML forbids it: of two values the one that stands first would be passed over.
+            raise ValueError(f"{short(text)!r} is twice in one object")
         keys[-1] = text
 
 
 def _value(event: Event) -> object:
     import yaml
 
+    if getattr(event, "tag", None) not in _TAGS:
+        raise ValueError("it has tags (!name), which are not read")
     if isinstance(event, yaml.MappingStartEvent):
         return {}
     if isinstance(event, yaml.SequenceStartEvent):

@@ -7,7 +7,7 @@ from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.host.fields import MOST, Fields
+from kubectl_eksdoc.host.documents.fields import MOST, Fields
 
 _CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
 

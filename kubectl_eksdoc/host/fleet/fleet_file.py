@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.hand_written import NotPlain, hand_written
-from kubectl_eksdoc.host.text_file import read_text
+from kubectl_eksdoc.host.documents.plain_yaml import hand_written
+from kubectl_eksdoc.host.documents.text_file import read_text
 
 MOST_BYTES = 1 << 20
 FLAG = "--fleet"
@@ -42,7 +42,7 @@ def read_fleet(path: str, wanted: str) -> list[object]:
         return list(plain)
     try:
         found = hand_written(text)
-    except NotPlain as error:
+    except ValueError as error:
         raise UsageError(f"{FLAG} {path} is neither YAML nor JSON: {error}", wanted) from error
     if isinstance(found, dict):
         found = next((found[key] for key in _LISTS if key in found), found)

@@ -14,7 +14,7 @@ from pathlib import Path
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.journal import is_run_id
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journal_file import ENDING, LineFile, state_folder
+from kubectl_eksdoc.host.journals.journal_file import ENDING, LineFile, state_folder
 
 FORMAT = 1
 LARGEST = 64 << 20

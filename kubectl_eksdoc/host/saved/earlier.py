@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from kubectl_eksdoc.core.model.documents import API_VERSION, FLEET
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.fields import Fields, Unfit, short
-from kubectl_eksdoc.host.json_file import JsonFile
-from kubectl_eksdoc.host.packing import MAGIC
-from kubectl_eksdoc.host.saved_metadata import finding, identity, known, options, source
+from kubectl_eksdoc.host.documents.fields import Fields, Unfit, short
+from kubectl_eksdoc.host.documents.json_file import JsonFile
+from kubectl_eksdoc.host.documents.packing import MAGIC
+from kubectl_eksdoc.host.saved.metadata import finding, identity, known, options, source
 
 _EMPTY = "A shell empties the file it writes to before the command runs: compare into another file."
 SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"

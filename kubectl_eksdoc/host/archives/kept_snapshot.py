@@ -11,8 +11,8 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, ReadState, Resource
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts, whole
-from kubectl_eksdoc.host.snapshot_file import LISTS, MANIFEST, folder
+from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts, whole
+from kubectl_eksdoc.host.archives.snapshot_file import LISTS, MANIFEST, folder
 from kubectl_eksdoc.objects import snapshot_text
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects

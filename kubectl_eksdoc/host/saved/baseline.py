@@ -5,10 +5,10 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.earlier import SNAPSHOT, is_snapshot, maker
-from kubectl_eksdoc.host.fields import Unfit, short
-from kubectl_eksdoc.host.json_file import JsonFile
-from kubectl_eksdoc.host.saved_plan import baseline_of
+from kubectl_eksdoc.host.documents.fields import Unfit, short
+from kubectl_eksdoc.host.documents.json_file import JsonFile
+from kubectl_eksdoc.host.saved.earlier import SNAPSHOT, is_snapshot, maker
+from kubectl_eksdoc.host.saved.plan import baseline_of
 
 _MAKE = "A baseline is made by: kubectl eksdoc drain plan … -o json > FILE"
 _EMPTY = f"A shell empties the file it writes to before the command runs: compare into another file. {_MAKE}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, parts, whole
+from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, parts, whole
 
 STEM = "aws-answers"
 """The name of the file, without ``.json``."""

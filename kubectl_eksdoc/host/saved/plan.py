@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.host.fields import Fields
-from kubectl_eksdoc.host.saved_metadata import finding, identity, known, options, source
+from kubectl_eksdoc.host.documents.fields import Fields
+from kubectl_eksdoc.host.saved.metadata import finding, identity, known, options, source
 
 _Made = TypeVar("_Made")
 

@@ -12,9 +12,9 @@ from typing import Any
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
 from kubectl_eksdoc.errors import TerraformError
-from kubectl_eksdoc.host.fields import Unfit, short
-from kubectl_eksdoc.host.json_file import JsonFile
-from kubectl_eksdoc.host.terraform_configuration import constraints, modules
+from kubectl_eksdoc.host.documents.fields import Unfit, short
+from kubectl_eksdoc.host.documents.json_file import JsonFile
+from kubectl_eksdoc.host.terraform.configuration import constraints, modules
 
 _TYPE = "aws_eks_addon"
 _CLOUD_CONTROL = "AWS::EKS::Addon"

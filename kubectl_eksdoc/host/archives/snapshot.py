@@ -9,9 +9,9 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host import aws_answers
-from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
-from kubectl_eksdoc.host.snapshot_file import MANIFEST
+from kubectl_eksdoc.host.archives import aws_answers
+from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts
+from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.intake import Intake, KindComesLater
 from kubectl_eksdoc.objects.raw_objects import RawObjects

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archive import standard_input
-from kubectl_eksdoc.host.fields import short
-from kubectl_eksdoc.host.packing import MAGIC, unpacked
-from kubectl_eksdoc.host.plain_yaml import looks_like_yaml, plain_yaml
+from kubectl_eksdoc.host.archives.archive import standard_input
+from kubectl_eksdoc.host.documents.fields import short
+from kubectl_eksdoc.host.documents.packing import MAGIC, unpacked
+from kubectl_eksdoc.host.documents.plain_yaml import looks_like_yaml, plain_yaml
 
 LARGEST = 256 << 20
 """Bytes. A plan of 30,000 pods has some 15 MB, one of Terraform some 20 MB; what is no file may never end."""
