@@ -83,9 +83,9 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: it cannot be read, or is no drain plan of this version.
     """
-    from kubectl_eksdoc.host.saved import baseline
+    from kubectl_eksdoc.host.saved import plan
 
-    return baseline.read_baseline(path)
+    return plan.read_baseline(path)
 
 
 def read_earlier(path: str, kind: str, command: str) -> Earlier:
@@ -101,6 +101,6 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
 
 def is_snapshot(path: str) -> bool:
     """Whether what lies there holds what was read, of which an answer can be made; what cannot be opened does not."""
-    from kubectl_eksdoc.host.saved import earlier
+    from kubectl_eksdoc.host.saved import answer
 
-    return earlier.is_snapshot(path)
+    return answer.is_snapshot(path)

@@ -1,4 +1,4 @@
-"""From the document of a drain plan to its outline: only what is compared is looked at, and all of that is checked."""
+"""From the document of a saved drain plan to its outline: only what is compared is looked at, and checked."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
+from kubectl_eksdoc.core.model.documents import DRAIN_PLAN
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.host.documents.fields import Fields
+from kubectl_eksdoc.host.saved.answer import read_answer
 from kubectl_eksdoc.host.saved.metadata import finding, identity, known, options, source
 
 _Made = TypeVar("_Made")
+_FLAG = "--since (or --baseline)"
+
+
+def read_baseline(path: str) -> Baseline:
+    """The drain plan that was saved at `path`. Raises: as `read_answer`."""
+    return read_answer(path, DRAIN_PLAN, "drain plan", lambda document: baseline_of(document, path), _FLAG)
 
 
 def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
