@@ -24,7 +24,7 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 _BLOCK = re.compile(r"(<!-- run: (.+?) -->\n).*?(<!-- end run -->)", re.DOTALL)
 _FILE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
 _EITHER = re.compile(f"{_BLOCK.pattern}|{_FILE.pattern}", re.DOTALL)
-_ITEM = re.compile(r"( +)(?:[✗✓?!·…-]|\d+\.) ")
+_ITEM = re.compile(r"( +)(?:[✗✓?!·…-]|\d+\.) (?=\S)")
 _PROGRAM = ["kubectl", "eksdoc"]
 _USUAL = (0, 1, 5)
 """Exit codes that need no word: it has answered."""
