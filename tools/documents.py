@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, examples, from_registry, tables, transcript
+from tools import check_page, codes_page, command_pages, examples, from_registry, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -79,9 +79,10 @@ def filled(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every document with generated parts, as it should be."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    written = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != command_pages.FOLDER)
+    pages = [ROOT / "README.md", *written]
     made = {page: filled(page.read_text(encoding="utf-8")) for page in pages if page.exists()}
-    return made | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
+    return made | command_pages.pages() | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
 
 
 def main(argv: list[str]) -> int:

@@ -8,6 +8,8 @@ from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, parts, whole
 STEM = "aws-answers"
 """The name of the file, without ``.json``."""
 
+_PATH = "Check the path and its permissions."
+
 
 def aws_answers(path: str, bounds: Bounds = BOUNDS) -> bytes | None:
     """None where there are none; standard input is read once, by whoever reads the cluster.
@@ -21,6 +23,8 @@ def aws_answers(path: str, bounds: Bounds = BOUNDS) -> bytes | None:
         for part in parts(path, bounds):
             if part.stem == STEM:
                 return whole(part, "the answers of AWS in it are")
-    except (BadArchive, OSError) as error:
+    except OSError as error:
+        raise SnapshotError(f"cannot open the snapshot {path}: {error.strerror or error}", _PATH) from error
+    except BadArchive as error:
         raise SnapshotError(f"cannot read the snapshot {path}: {error}", "Make or copy it again.") from error
     return None

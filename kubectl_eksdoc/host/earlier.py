@@ -7,7 +7,7 @@ import os
 import zlib
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model.documents import API_VERSION
+from kubectl_eksdoc.core.model.documents import API_VERSION, FLEET
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.fields import Fields, Unfit, short
@@ -17,6 +17,7 @@ from kubectl_eksdoc.host.saved_metadata import finding, identity, known, options
 
 _EMPTY = "A shell empties the file it writes to before the command runs: compare into another file."
 SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"
+_OF_A_FLEET = """Take that of one: jq '.members[] | select(.name == "NAME") | .result' FILE > ONE"""
 _BEGINS = ((b"PK\x03\x04", SNAPSHOT), (b"\x28\xb5\x2f\xfd", SNAPSHOT))
 """Of zip, and Zstandard (RFC 8878)."""
 _TAR_AT, _TAR = 257, b"ustar"
@@ -75,6 +76,8 @@ def _answer(path: str, document: object, kind: str, command: str, make: str) -> 
     if not ours or not isinstance(what, str):
         other = f"a {short(what)}, as a dump is" if isinstance(what, str) and what else "something else"
         raise BaselineError(f"{path} is no answer of this tool: it is {other}", make)
+    if what == FLEET:
+        raise BaselineError(f"{path} is the answer of a fleet: only that of one cluster is compared", _OF_A_FLEET)
     if what != kind:
         raise BaselineError(f"{path} is an answer of another command than {command}: {short(what)}", make)
     if version != API_VERSION:

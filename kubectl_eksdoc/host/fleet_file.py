@@ -60,4 +60,5 @@ def _path(value: object, folder: str) -> object:
     """As the file's folder has it; what is no text is told of later."""
     if not isinstance(value, str) or not value.strip():
         return value
-    return os.path.join(folder, os.path.expanduser(value.strip()))
+    path = os.path.join(folder, os.path.expanduser(value.strip()))
+    return f"./{path}" if path.startswith("-") else path  # alone it would be standard input, or a flag

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
+from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
 from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
@@ -19,6 +20,7 @@ REFUSALS = (2, 3, 4, 70)
 """Those that say why there is none: usage, the cluster, AWS, a bug."""
 
 _BUG = 70
+_UNKNOWN = "unknown"
 _KILLED = -9
 _SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--fleet-at-once)."
 _ERROR = "error: "
@@ -36,7 +38,8 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
         hint = _SHORT_OF_MEMORY if status == _KILLED else hint
         return Unanswered(_BUG, f"its process {how}{f': {reason}' if reason else ''}", hint)
     document = _document(printed)
-    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION:
+    whole = isinstance(document.get("findings"), list)  # without them nothing is known, and least that all is well
+    if document.get("kind") != kind or document.get("apiVersion") != API_VERSION or not whole:
         return Unanswered(_BUG, f"its process ended with exit code {status} and printed no {kind}", reason)
     return Answered(
         status,
@@ -68,10 +71,15 @@ def _complained(text: str) -> tuple[str, str]:
 def _document(printed: bytes) -> Doc:
     """{} for what is no JSON object."""
     try:
-        found = json.loads(printed)
+        found = json.loads(printed, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _no_number(word: str) -> NoReturn:
+    """NaN could not be printed again."""
+    raise ValueError(f"{word} is no number in JSON")
 
 
 def _moment(text: str) -> str:
@@ -114,30 +122,35 @@ def _of_check(document: Doc) -> Iterator[Figure]:
 
 
 def _of_addons(document: Doc) -> Iterator[Figure]:
-    """The add-ons whose fields somebody has set and an update puts at risk, with how many."""
+    """The add-ons whose fields somebody has set and an update puts at risk, with how many. What nobody could look at
+    may have more."""
     risks = {
         text_at(each, "name"): sum(field.get("atRisk") is True for field in _objects(each, "fields"))
         for each in _objects(document, "addons")
     }
     changing = [f"{name} ({count})" for name, count in sorted(risks.items()) if name and count]
     yield Figure("ADD-ONS", str(len(risks)))
-    yield Figure("AT RISK", ", ".join(changing) or "-")
+    unread = any(text_at(each, "code") == OBJECT_UNREAD.name for each in _objects(document, "findings"))
+    yield Figure("AT RISK", ", ".join([*changing, *(["?"] if unread else [])]) or "-")
 
 
 def _of_metadata(document: Doc) -> Iterator[Figure]:
-    """Nodes whose pods are cut off from a service that is there, of all; pods that are broken, and that will be."""
-    nodes = cut_off = broken = will_break = 0
+    """Nodes whose pods are cut off from a service that is there, of all; pods that are broken, and that will be. Where
+    that is not known of some nodes, a figure alone would say that all is well."""
+    nodes = cut_off = unknown = unknown_next = broken = will_break = 0
     for group in _objects(document, "groups"):
         names = at(group, "nodes")
         count = len(names) if isinstance(names, list) else 0
         nodes += count
         lost = text_at(group, "now", "verdict") == "cut off" and at(group, "now", "service") is not False
         cut_off += count if lost else 0
+        unknown += count if text_at(group, "now", "verdict") == _UNKNOWN else 0
+        unknown_next += text_at(group, "next", "verdict") == _UNKNOWN
         broken += sum(1 for _ in _objects(group, "pods", "brokenNow"))
         will_break += sum(1 for _ in _objects(group, "pods", "willBreak"))
-    yield Figure("CUT OFF", f"{cut_off} of {nodes}")
-    yield Figure("BROKEN", str(broken))
-    yield Figure("WILL BREAK", str(will_break))
+    yield Figure("CUT OFF", f"{cut_off} of {nodes}{f', {unknown} unknown' if unknown else ''}")
+    yield Figure("BROKEN", f"{broken} ?" if unknown else str(broken))
+    yield Figure("WILL BREAK", f"{will_break} ?" if unknown_next else str(will_break))
 
 
 _FIGURES: Mapping[str, Callable[[Doc], Iterator[Figure]]] = {

@@ -37,8 +37,10 @@ _HINTS = {
 }
 
 
-_NOT_IN_FRONT = "it is one of kubectl eksdoc's, and comes from a pipe, or does not begin with what it says of itself"
-_AS_WRITTEN = "Name its file, as kubectl eksdoc snapshot wrote it."
+_NOT_IN_FRONT = (
+    "it is one of kubectl eksdoc's, and is cut off, comes from a pipe, or does not begin with what it says of itself"
+)
+_AS_WRITTEN = "Name its file, whole and as kubectl eksdoc snapshot wrote it."
 """Its lists alone look like a dump, and would be taken for all that was read."""
 
 

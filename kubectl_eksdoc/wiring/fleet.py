@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def contexts(connection: Connection) -> tuple[str, ...]:
-    """Those of the kubeconfig, sorted.
+    """Those of the kubeconfig, sorted. One without a name cannot be asked for: it would be the current one.
 
     Raises:
         ConfigError: it cannot be used.
@@ -23,7 +23,7 @@ def contexts(connection: Connection) -> tuple[str, ...]:
     from kubectl_eksdoc.kube import kubeconfig
     from kubectl_eksdoc.kube.surroundings import of_this_process
 
-    return tuple(sorted(kubeconfig.load(connection.kubeconfig, of_this_process()).contexts))
+    return tuple(sorted(filter(None, kubeconfig.load(connection.kubeconfig, of_this_process()).contexts)))
 
 
 def whose(member: Member, connection: Connection) -> Identity:

@@ -85,6 +85,11 @@ def test_an_answer_of_another_command_is_named(tmp_path: Path) -> None:
     assert said == "is an answer of another command than check: UpgradeCheck"
 
 
+def test_of_a_fleet_it_is_said_how_to_take_one(tmp_path: Path) -> None:
+    said = refusal('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "Fleet"}', tmp_path)
+    assert said == "is the answer of a fleet: only that of one cluster is compared"
+
+
 def test_a_folder_is_a_dump_and_what_is_not_there_is_no_snapshot(tmp_path: Path) -> None:
     assert is_snapshot(str(tmp_path)) and not is_snapshot(str(tmp_path / "none")) and not is_snapshot("a\0b")
     for path, said in ((tmp_path, "is a snapshot"), (tmp_path / "none", "cannot read"), (Path("-"), "not standard")):

@@ -96,3 +96,9 @@ def test_whatever_stands_in_it_is_a_list_or_refused(text: str) -> None:
         assert error.message.startswith("--fleet")
     finally:
         path.unlink()
+
+
+def test_a_path_is_no_flag_and_not_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fleet.yaml").write_text('[{snapshot: "-"}, {snapshot: --demo}]')
+    assert read_fleet("fleet.yaml", "") == [{"snapshot": "./-"}, {"snapshot": "./--demo"}]

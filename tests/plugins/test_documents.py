@@ -40,6 +40,7 @@ def words_of(line: str) -> list[str]:
     """Up to a pipe, a redirection, another command, or a remark."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
+    lexer.commenters = "#"
     words: list[str] = []
     for word in lexer:
         if set(word) <= set("|&;<>"):
