@@ -2,7 +2,9 @@
 
 ``<!-- run: kubectl eksdoc check --demo ; show first, FINDINGS ; exit 1 -->`` begins a block, and ``<!-- end run -->``
 ends it. Commands of one page run one after another in a folder of their own, so that one may read what another wrote
-with ``> FILE``.
+with ``> FILE``. Of what is printed ``show`` keeps paragraphs by their beginnings, then ``items A|B`` keeps of lists in
+them what has A or B in it, then ``head N`` keeps the first lines. ``<!-- file: NAME -->`` before a block of any
+language puts a file of that name into the folder, with what the block shows.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 
 _BLOCK = re.compile(r"(<!-- run: (.+?) -->\n).*?(<!-- end run -->)", re.DOTALL)
+_FILE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```\n", re.DOTALL)
+_EITHER = re.compile(f"{_BLOCK.pattern}|{_FILE.pattern}", re.DOTALL)
+_ITEM = re.compile(r"( +)(?:[✗✓?!·…-]|\d+\.) (?=\S)")
 _PROGRAM = ["kubectl", "eksdoc"]
 _USUAL = (0, 1, 5)
 """Exit codes that need no word: it has answered."""
@@ -39,7 +44,15 @@ def filled(text: str) -> str:
     if not _BLOCK.search(text):
         return text
     with _folder():
-        return _BLOCK.sub(lambda match: f"{match.group(1)}{_block(match.group(2))}{match.group(3)}", text)
+        return _EITHER.sub(_filled, text)
+
+
+def _filled(match: re.Match[str]) -> str:
+    begin, said, end, name, content = match.groups()
+    if name:
+        Path(name).write_text(content, encoding="utf-8")
+        return match.group(0)
+    return f"{begin}{_block(said)}{end}"
 
 
 @contextmanager
@@ -66,11 +79,68 @@ def _block(said: str) -> str:
     if target:
         Path(target).write_text(text, encoding="utf-8")
         text = ""
-    shown = next((wish.removeprefix("show ") for wish in wishes if wish.startswith("show ")), "")
-    lines = [f"$ {command}", *_kept(text.rstrip("\n"), [each.strip() for each in shown.split(",") if each.strip()])]
+    shown, items = (_wish(wishes, name) for name in ("show", "items"))
+    kept = _kept(text.rstrip("\n"), [each.strip() for each in shown.split(",") if each.strip()])
+    kept = _of_lists(kept, [each.strip() for each in items.split("|")]) if items else kept
+    lines = [f"$ {command}", *_first(kept, int(_wish(wishes, "head") or len(kept)))]
     if wanted is not None:
         lines += ["$ echo $?", str(wanted)]
     return "\n".join(line.rstrip() for line in ["```console", *lines, "```"]) + "\n"
+
+
+def _wish(wishes: Iterable[str], name: str) -> str:
+    return next((wish.removeprefix(f"{name} ") for wish in wishes if wish.startswith(f"{name} ")), "")
+
+
+def _first(lines: list[str], number: int) -> list[str]:
+    """The first `number` of `lines`.
+
+    Raises:
+        BadExample: there are no more than that, which would leave nothing out.
+    """
+    if len(lines) < number:
+        raise BadExample(f"it prints {len(lines)} lines, not {number}")
+    return lines if len(lines) == number else [*lines[:number], LEFT_OUT]
+
+
+def _of_lists(lines: list[str], wanted: list[str]) -> list[str]:
+    """`lines` without the items of lists that have none of `wanted` in them. An item begins with a sign, a number or
+    a dash, and what stands below it is further to the right.
+
+    Raises:
+        BadExample: no item has one of them.
+    """
+    made: list[str] = []
+    for item in _items(lines):
+        begins = _ITEM.match(item[0])
+        if begins is None or any(each in "\n".join(item) for each in wanted):
+            made += item
+        elif made[-1:] != [f"{begins.group(1)}{LEFT_OUT}"]:
+            made.append(f"{begins.group(1)}{LEFT_OUT}")
+    missing = [each for each in wanted if not any(each in line for line in made)]
+    if missing:
+        raise BadExample(f"no item has {', '.join(missing)} in it")
+    return made
+
+
+def _items(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Each outermost item of a list with the lines that belong to it; any other line by itself."""
+    item: list[str] = []
+    depth = 0
+    for line in lines:
+        deeper = bool(line) and len(line) - len(line.lstrip()) > depth
+        if item and not deeper:
+            yield item
+            item = []
+        begins = _ITEM.match(line)
+        if item:
+            item.append(line)
+        elif begins:
+            item, depth = [line], len(begins.group(1))
+        else:
+            yield [line]
+    if item:
+        yield item
 
 
 def _kept(text: str, wanted: list[str]) -> list[str]:
