@@ -128,6 +128,7 @@ def tree(prog: str = PROG) -> Parser:
     from kubectl_eksdoc.cli.check import command as check
     from kubectl_eksdoc.cli.dns import command as coredns_lameduck
     from kubectl_eksdoc.cli.interruption import command as interruption
+    from kubectl_eksdoc.cli.krew_lint import command as krew_lint
     from kubectl_eksdoc.cli.metadata import command as imds_probe
     from kubectl_eksdoc.cli.run import asking as run_asking
     from kubectl_eksdoc.cli.run import drain as run_drain
@@ -150,6 +151,7 @@ def tree(prog: str = PROG) -> Parser:
     coredns_lameduck.add_to(commands)
     interruption.add_to(commands)
     snapshot.add_to(commands)
+    krew_lint.add_to(commands)
     options_list.add_to(commands)
     return parser
 
