@@ -81,7 +81,7 @@ def _of_licence(at: str, tree: Tree) -> Iterator[Complaint]:
         yield Complaint(codes.LICENCE, at, "no licence is installed", "Pack a LICENSE, and let files move it.")
     elif all("/" in path for path in found):
         what = f"the only licence is {quoted(sorted(found)[0])}"
-        yield Complaint(codes.REVIEW_LICENCE, at, what, "Pack your own LICENSE at the top.")
+        yield Complaint(codes.REVIEW_LICENCE, at, what, "Pack your own LICENSE at the top.", advice=True)
 
 
 def interpreter(platform: Platform, archive: PluginArchive) -> str:
