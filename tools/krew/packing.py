@@ -1,0 +1,27 @@
+"""Files as an archive that krew unpacks; the same files are always the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+_FOLDER, _PROGRAM, _FILE = 0o755, 0o755, 0o644
+
+
+def packed(files: Mapping[str, bytes], program: str) -> bytes:
+    """Sorted, without times, owners and links; `program` may be run."""
+    held = io.BytesIO()
+    folders = {str(parent) for name in files for parent in PurePosixPath(name).parents if str(parent) != "."}
+    with tarfile.open(fileobj=held, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name in sorted({*files, *folders}):
+            entry = tarfile.TarInfo(name)
+            if name in folders:
+                entry.type, entry.mode = tarfile.DIRTYPE, _FOLDER
+                archive.addfile(entry)
+            else:
+                entry.size, entry.mode = len(files[name]), _PROGRAM if name == program else _FILE
+                archive.addfile(entry, io.BytesIO(files[name]))
+    return gzip.compress(held.getvalue(), 9, mtime=0)
