@@ -16,11 +16,12 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
 PROG = "kubectl eksdoc"
+_VERSION = f"{PROG} {__version__}\n"
 
 
 class _Version(argparse.Action):
     def __call__(self, *_: object, **__: object) -> None:
-        raise ShowText(f"{PROG} {__version__}\n")
+        raise ShowText(_VERSION)
 
 
 def main() -> int:
@@ -94,6 +95,8 @@ def run(
 
 
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
+    if list(argv) == ["--version"]:  # asked by scripts, often: without a tree of commands it takes half the time
+        return Answer(_VERSION)
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):
         return screen.open_screens(alone, alone.leaf, around)
