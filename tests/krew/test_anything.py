@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.krew import PluginArchive
 from kubectl_eksdoc.core.plan.krew_lint.judging import judged
+from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archive import Bounds
 from kubectl_eksdoc.host.krew_archive import read_archive
@@ -28,6 +29,7 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
+MANIFEST = decoded(dict(a_manifest()))
 HEALTHY = {"tar": a_tar_gz(), "zip": a_zip()}
 
 
@@ -65,7 +67,11 @@ def archive_of(content: bytes, bounds: Bounds | None = None) -> PluginArchive | 
     """None: it was refused, with a sentence."""
     path = in_file(content)
     try:
-        return read_archive(path) if bounds is None else read_archive(path, bounds)
+        archive = read_archive(path) if bounds is None else read_archive(path, bounds)
+        lint = judged(MANIFEST, "view-logs.yaml", [archive])
+        for output in FORMATS.by_name:
+            assert FORMATS.render(KrewLintView(lint, path, {}), output, Look(100)).encode("utf-8")
+        return archive
     except UsageError as error:
         assert "\n" not in error.message and "Traceback" not in error.message
         return None

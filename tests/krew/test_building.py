@@ -162,6 +162,13 @@ def test_only_what_is_needed_to_run_is_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_a_damaged_wheel_is_named(tmp_path: Path) -> None:
+    wheel = a_wheel(tmp_path, "x.whl", {"x/__init__.py": b""})
+    wheel.write_bytes(wheel.read_bytes()[:20])
+    with pytest.raises(ValueError, match=r"x\.whl is cut short or damaged"):
+        of_wheel(wheel, Pin("rich", "1"))
+
+
 @pytest.mark.parametrize("name", ["x/_speed.cpython-310-x86_64-linux-gnu.so", "x/speed.pyd", "x/lib.so.1", "x/elf"])
 def test_nobody_else_may_bring_something_compiled(tmp_path: Path, name: str) -> None:
     wheel = a_wheel(tmp_path, "x.whl", {"x/__init__.py": b"", name: b"\x7fELF"})

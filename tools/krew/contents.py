@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -58,7 +59,18 @@ def is_compiled(name: str, content: bytes) -> bool:
 
 
 def _unpacked(wheel: Path) -> dict[str, bytes]:
-    """By path as it is installed: modules in ``.data`` are beside the others, and programs are left out."""
+    """By path as it is installed: modules in ``.data`` are beside the others, and programs are left out.
+
+    Raises:
+        ValueError: it is no wheel.
+    """
+    try:
+        return _read(wheel)
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{wheel} is cut short or damaged ({error}): remove it, and it is fetched again") from error
+
+
+def _read(wheel: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(wheel) as archive:
         held = {}
         for name in archive.namelist():

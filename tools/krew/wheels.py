@@ -65,7 +65,7 @@ class Wheels:
             return found
         only = ("--no-deps", "--only-binary=:all:", "--implementation", "cp")
         where = ("--python-version", python, "--platform", platform, "--dest", str(self._folder))
-        done = self._fetch(["--quiet", "--disable-pip-version-check", *only, *where, str(pin)])
+        done = self._fetch(["--quiet", "--disable-pip-version-check", "--retries", "2", *only, *where, str(pin)])
         found = self._kept(pin, wanted)
         if found is None:
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()

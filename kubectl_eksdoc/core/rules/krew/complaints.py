@@ -11,8 +11,8 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """`at`: the field, as ``spec.platforms[0].uri``, or the entry of an archive; "" for all of it. `what`: a sentence
-    without its full stop; `remedy`: one that says what to do. `advice`: it works all the same."""
+    """`at`: the field of the manifest, as ``spec.platforms[0].uri``, or "". `what`: a sentence without its full stop;
+    `remedy`: one that says what to do. `advice`: it works all the same."""
 
     code: Code
     at: str

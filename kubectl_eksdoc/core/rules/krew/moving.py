@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from kubectl_eksdoc.core.model import krew_codes as codes
 from kubectl_eksdoc.core.model.krew import FileMove
 from kubectl_eksdoc.core.rules.krew import globs
@@ -51,7 +53,7 @@ class _Step:
         if not origin:
             return self._everything(target)
         if origin in self._staged:
-            return self._one(origin, target or origin.rpartition("/")[2])
+            return self._one(origin, target or origin.rpartition("/")[2], self._held([origin])[origin])
         return self._matching(move, origin, target)
 
     def _everything(self, target: str) -> str:
@@ -75,14 +77,24 @@ class _Step:
             return f"from is {quoted(move.origin)}, which is no pattern of Go"
         if not names:
             return f"nothing in the archive matches {quoted(move.origin)}, or it was moved before"
+        held = self._held(names)
         for name in names:
             last = name.rpartition("/")[2]
-            why = self._one(name, f"{folder}/{last}" if folder else last)
+            why = self._one(name, f"{folder}/{last}" if folder else last, held[name])
             if why:
                 return why
         return ""
 
-    def _one(self, origin: str, target: str) -> str:
+    def _held(self, names: Sequence[str]) -> Mapping[str, list[str]]:
+        """What is to be moved with each of `names`, none of which is below another: itself, and all below it."""
+        held: dict[str, list[str]] = {name: [] for name in names}
+        for path in self._staged:
+            above = next((each for each in (*folders_of(path), path) if each in held), None)
+            if above is not None:
+                held[above].append(path)
+        return held
+
+    def _one(self, origin: str, target: str, held: Sequence[str]) -> str:
         """A file or a folder with all that is in it; a folder that is there is removed before."""
         installed = Tree(self._installed)
         above = installed.in_the_way(target)
@@ -94,7 +106,6 @@ class _Step:
         for name in installed.under(target):
             del self._installed[name]
         self._installed.update((each, None) for each in folders_of(target))
-        for name, node in Tree(self._staged).under(origin).items():
-            self._installed[f"{target}{name[len(origin) :]}"] = node
-            del self._staged[name]
+        for name in held:
+            self._installed[f"{target}{name[len(origin) :]}"] = self._staged.pop(name)
         return ""

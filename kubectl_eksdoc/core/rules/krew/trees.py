@@ -28,6 +28,8 @@ class Tree:
         """`path` itself and all below it; everything for ""."""
         if not path:
             return dict(self.nodes)
+        if not self.is_folder(path):
+            return {path: self.nodes[path]} if path in self.nodes else {}
         return {name: node for name, node in self.nodes.items() if name == path or name.startswith(f"{path}/")}
 
     def in_the_way(self, path: str) -> str:

@@ -10,6 +10,9 @@ from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
 from kubectl_eksdoc.core.rules.krew.paths import below, folders_of
 from kubectl_eksdoc.core.rules.krew.trees import Tree
 
+_LONGEST_PATH, _LONGEST_NAME = 4000, 255
+"""PATH_MAX of Linux, with room for the folder that it is unpacked into, and NAME_MAX."""
+
 _OWNER_ALL, _OWNER_READS = 0o700, 0o400
 _EVERYBODY_READS = 0o444
 _EVERYBODY_ENTERS = 0o555
@@ -30,8 +33,8 @@ def unpacked(archive: PluginArchive) -> Tree:
     """The folder as krew would leave it; what it refuses is left out. A link in a zip is a file."""
     nodes: dict[str, Entry | None] = {}
     for entry in archive.entries:
-        path = below(entry.name)
-        if not path or wrong_path(entry.name):
+        path = "" if wrong_path(entry.name) else below(entry.name)
+        if not path:
             continue
         if entry.kind is EntryKind.FILE or (entry.kind is EntryKind.SYMLINK and archive.packing is Packing.ZIP):
             nodes.update((folder, None) for folder in folders_of(path))
@@ -45,19 +48,22 @@ def wrong_path(name: str) -> str:
     """Why krew does not unpack an entry of that name, "" where it does."""
     if ".." in name:
         return "has .. in its name"
-    return "begins with a / or \\" if name[:1] in ("/", "\\") and name else ""
+    parts = name[: _LONGEST_PATH + 1].split("/")
+    if len(name) > _LONGEST_PATH or any(len(part.encode("utf-8", "replace")) > _LONGEST_NAME for part in parts):
+        return "is longer than systems take"
+    return "begins with a / or \\" if name.startswith(("/", "\\")) else ""
 
 
 def _of_entry(entry: Entry, packing: Packing) -> Iterator[Complaint]:
     why = wrong_path(entry.name)
     if why:
-        yield Complaint(codes.ENTRY_PATH, entry.name, f"the entry {quoted(entry.name)} {why}", "Pack it without.")
+        yield Complaint(codes.ENTRY_PATH, "", f"the entry {quoted(entry.name)} {why}", "Pack it without.")
     if entry.kind is EntryKind.SYMLINK and packing is Packing.ZIP:
         what = f"{quoted(entry.name)} is a symbolic link, which becomes a file with the name of what it leads to"
-        yield Complaint(codes.ZIP_LINK, entry.name, what, "Pack a copy of what it leads to.")
+        yield Complaint(codes.ZIP_LINK, "", what, "Pack a copy of what it leads to.")
     elif entry.kind not in (EntryKind.FILE, EntryKind.FOLDER):
         what = f"{quoted(entry.name)} is {entry.what or f'a {entry.kind.value}'}, which krew does not unpack"
-        yield Complaint(codes.ENTRY_KIND, entry.name, what, "Pack a copy of what is meant.")
+        yield Complaint(codes.ENTRY_KIND, "", what, "Pack a copy of what is meant.")
     else:
         yield from _of_mode(entry)
 
@@ -70,13 +76,15 @@ def _of_mode(entry: Entry) -> Iterator[Complaint]:
         what = f"{quoted(entry.name)} has mode {entry.mode:04o}, so "
         works = entry.mode & least == least
         what += "not everybody" if works else "not even its owner"
-        yield Complaint(codes.ENTRY_MODE, entry.name, f"{what} can use it", f"Pack it with mode {good}.", advice=works)
+        yield Complaint(codes.ENTRY_MODE, "", f"{what} can use it", f"Pack it with mode {good}.", advice=works)
 
 
 def _clashes(archive: PluginArchive) -> Iterator[Complaint]:
     """Entries that cannot both be unpacked, or of which the second one damages the first."""
     seen: dict[str, EntryKind] = {}
     for entry in archive.entries:
+        if wrong_path(entry.name):
+            continue
         path = below(entry.name)
         file = entry.kind is not EntryKind.FOLDER
         above = next(
@@ -92,7 +100,7 @@ def _clashes(archive: PluginArchive) -> Iterator[Complaint]:
         else:
             what = ""
         if what:
-            yield Complaint(codes.ENTRY_TWICE, entry.name, what, "Pack it once.")
+            yield Complaint(codes.ENTRY_TWICE, "", what, "Pack it once.")
         if path:
             seen.update((each, EntryKind.FOLDER) for each in folders_of(path) if each not in seen)
             seen[path] = entry.kind
