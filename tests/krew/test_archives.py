@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
 from kubectl_eksdoc.host.krew_archive import read_archive
+from kubectl_eksdoc.host.krew_manifest import read_manifest
 from tests.krew.installing import install, path_of, pythons
 from tools.krew.build import MOST_BYTES
 from tools.krew.contents import SERVICES, is_compiled
+from tools.krew.manifests import Manifest, Platform, rendered
 from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, PYTHONS
 from tools.krew.tree import LAUNCHER, ROOT, of_machine
@@ -86,6 +89,29 @@ def test_licences_go_with_what_they_are_of(archives: dict[str, Path]) -> None:
     infos = {name.split("/")[1] for name in names if ".dist-info/" in name}
     with_metadata = {name.split("/")[1] for name in names if name.endswith(".dist-info/METADATA")}
     assert len(infos) > 25 and infos == with_metadata
+
+
+def test_krew_takes_all_four_with_one_manifest(archives: dict[str, Path], tmp_path: Path) -> None:
+    """Only the name is remarked: krew-index takes that of a vendor from nobody else."""
+    read = {machine: read_archive(str(archives[machine.name])) for machine in MACHINES}
+    uri = "https://example.com/releases/v0.1.0"
+    platforms = tuple(
+        Platform(machine.os, machine.arch, f"{uri}/{archive.name}", archive.sha256, LAUNCHER)
+        for machine, archive in read.items()
+    )
+    manifest = Manifest(
+        name="eksdoc",
+        version="v0.1.0",
+        short="Plan risky parts of an EKS upgrade",
+        description="Says what draining nodes would do.",
+        homepage="https://example.com",
+        platforms=platforms,
+        caveats="This plugin needs the following programs:\n* python3 (3.10 or newer)",
+    )
+    (tmp_path / "eksdoc.yaml").write_text(rendered(manifest), encoding="utf-8")
+    lint = judged(read_manifest(str(tmp_path / "eksdoc.yaml")), "eksdoc.yaml", tuple(read.values()))
+    assert [each.code.name for each in lint.findings] == ["krew-review-name"]
+    assert (lint.unchecked, lint.link) == ((), LAUNCHER)
 
 
 def test_an_archive_is_the_same_whenever_it_is_built(archives: dict[str, Path]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -197,6 +198,7 @@ def test_the_same_files_are_the_same_bytes_and_krew_takes_them(tmp_path: Path) -
     files = {LAUNCHER: b"#!/bin/sh\n", "LICENSE": b"", f"lib/{'x' * 150}/y.py": b"", "lib/a.py": b""}
     archive = packed(files, LAUNCHER)
     assert archive == packed(dict(reversed(files.items())), LAUNCHER)
+    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff", "of CPythons some name the time or the system"
     assert broken(linted(tmp_path, moved(bin=LAUNCHER), archive)) == set()
 
 
@@ -212,3 +214,19 @@ def test_any_python_can_parse_the_launcher() -> None:
 
 def test_the_launcher_looks_for_every_python_that_fits() -> None:
     assert tuple(f"python{version}" for version in reversed(PYTHONS)) == launcher.OTHERS
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another folder for caches")
+@pytest.mark.parametrize(
+    ("cache", "expected"),
+    [("/var/cache/me", "/var/cache/me"), ("", "/home/me/.cache"), ("not/absolute", "/home/me/.cache")],
+)
+def test_byte_code_goes_where_caches_go(monkeypatch: pytest.MonkeyPatch, cache: str, expected: str) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    assert launcher.cache_folder() == f"{expected}/kubectl-eksdoc/pycache"
+
+
+def test_a_checkout_is_no_archive() -> None:
+    """Beside the launcher's source there is no lib, so nothing fits."""
+    assert not launcher.fits()

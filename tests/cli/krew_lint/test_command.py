@@ -93,3 +93,28 @@ def test_an_archive_that_cannot_be_read_is_exit_code_2(healthy: tuple[str, str],
     ran = run_cli("krew-lint", manifest, "--archive", archive)
     assert (ran.code, ran.out) == (2, "")
     assert "cut short or damaged" in ran.err
+
+
+def test_the_page_as_it_is_laid_out(tmp_path: Path) -> None:
+    linted(tmp_path, moved(bin="bin/tool", uri="http://example.com/v1.2.3/view-logs.tar.gz"))
+    archive = tmp_path / "view-logs.tar.gz"
+    ran = run_cli("krew-lint", str(tmp_path / "view-logs.yaml"), "--archive", str(archive))
+    assert ran.out == PAGE
+
+
+PAGE = """\
+view-logs v1.2.3: 1 thing to mend, 1 remark as reviewers make them
+
+PLATFORMS
+     MACHINES                                                                    PROGRAM   ARCHIVE
+  0  linux/386, linux/amd64, linux/arm, linux/arm64, linux/ppc64le, darwin/386,  bin/tool  view-logs.tar.gz
+     darwin/amd64, darwin/arm64
+
+FINDINGS
+  ✗ high: Platform 0: spec.platforms[0].bin: 'bin/tool' is not there after files were moved
+    - krew refuses it: internal/installation/install.go
+    → Name the program as it is installed.
+  ! low: Plugin view-logs: spec.platforms[0].uri: 'http://example.com/v1.2.3/view-logs.tar.gz' is not of https
+    - reviewers of krew-index ask for it: site/content/docs/developer-guide/plugin-manifest.md
+    → tomorrow: Serve the archive by https.
+"""
