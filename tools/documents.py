@@ -1,6 +1,8 @@
-"""Writes the generated parts of README.md and docs/, or with --check says which of them are stale.
+"""Writes what is generated (parts of README.md and docs/, and all that ``plugins.yaml`` says once), or with --check
+says which of it is stale.
 
-A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; docs/codes.md is generated as a whole.
+A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``, an example as `tools.examples` says;
+docs/codes.md is generated as a whole.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, tables, transcript
+from tools import check_page, codes_page, command_pages, examples, from_registry, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,15 +71,18 @@ def filled(text: str) -> str:
 
     Raises:
         KeyError: a block whose name is not known.
+        BadExample: an example that does not run.
     """
-    return _BLOCK.sub(lambda m: f"{m.group(1)}{BLOCKS[m.group(2)]()}{m.group(3)}", text)
+    named = _BLOCK.sub(lambda m: f"{m.group(1)}{BLOCKS[m.group(2)]()}{m.group(3)}", text)
+    return examples.filled(named)
 
 
 def documents() -> dict[Path, str]:
     """Every document with generated parts, as it should be."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    written = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != command_pages.FOLDER)
+    pages = [ROOT / "README.md", *written]
     made = {page: filled(page.read_text(encoding="utf-8")) for page in pages if page.exists()}
-    return made | {ROOT / "docs" / "codes.md": codes_page.page()}
+    return made | command_pages.pages() | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
 
 
 def main(argv: list[str]) -> int:
@@ -92,7 +97,10 @@ def main(argv: list[str]) -> int:
             print(f"error: stale: {names}; run make docs", file=sys.stderr)
         return 1 if stale else 0
     for path, text in stale.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        if text.startswith("#!"):
+            path.chmod(0o755)
     print(f"written: {names}" if stale else "nothing to write")
     return 0
 

@@ -14,8 +14,9 @@ from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashe
 from kubectl_eksdoc.errors import UsageError
 
 _ABOUT = (
-    "Plan the risky parts of an Amazon EKS upgrade, and carry them out; so far: the drain of nodes. "
-    "Without a command, on a terminal: the same on screens (--demo for the built-in cluster)."
+    "Check, plan and carry out the risky parts of an Amazon EKS upgrade: the drain of nodes, updates of add-ons, "
+    "the instance metadata service, DNS, and interruptions of Spot. Without a command, on a terminal: drains on "
+    "screens (--demo for the built-in cluster)."
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
@@ -11,17 +10,19 @@ from typing import TextIO
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import bare, exits, replay, screen, streams
-from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
+from kubectl_eksdoc.cli.called import PROG, called_as
+from kubectl_eksdoc.cli.parser import (
+    VERSION,
+    Parser,
+    ShowText,
+    first_unknown,
+    spelled_out,
+    strays,
+    unknown_flag,
+    until_dashes,
+)
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
-
-PROG = "kubectl eksdoc"
-_VERSION = f"{PROG} {__version__}\n"
-
-
-class _Version(argparse.Action):
-    def __call__(self, *_: object, **__: object) -> None:
-        raise ShowText(_VERSION)
 
 
 def main() -> int:
@@ -37,7 +38,8 @@ def main() -> int:
             # A locale that cannot encode a name must not turn an answer into a traceback.
             stream.reconfigure(errors="backslashreplace")
     collect_seldom()
-    code = run(sys.argv[1:], sys.stdout, sys.stderr, prog=prog_of(sys.argv[0]))
+    called = called_as(sys.argv[0])
+    code = run([*called.before, *sys.argv[1:]], sys.stdout, sys.stderr, prog=called.prog)
     collect_no_more()
     return code
 
@@ -52,16 +54,6 @@ def collect_no_more() -> None:
     """When it ends, Python looks for cycles in all that was ever loaded: half a second that whoever pressed q waits
     for, though everything goes with the process anyway."""
     gc.freeze()
-
-
-def prog_of(argv0: str) -> str:
-    """How the user calls this: kubectl runs ``kubectl-eksdoc`` as ``kubectl eksdoc``, and ``_`` stands for ``-``."""
-    name = os.path.basename(argv0)
-    if name.endswith(".exe"):
-        name = name[: -len(".exe")]
-    if not name.startswith("kubectl-"):
-        return PROG
-    return f"kubectl {name[len('kubectl-') :].replace('_', '-')}"
 
 
 def run(
@@ -96,14 +88,14 @@ def run(
 
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
     if list(argv) == ["--version"]:  # asked by scripts, often: without a tree of commands it takes half the time
-        return Answer(_VERSION)
+        return Answer(VERSION)
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):
         return screen.open_screens(alone, alone.leaf, around)
     parser = tree(prog)
     try:
         flags, names = until_dashes(argv)
-        args, extras = parser.parse_known_args(spelled_out(flags, _bare(parser)))
+        args, extras = parser.parse_known_args(spelled_out(flags, bare_values(parser)))
         leaf: Parser = args.leaf
         words = [*strays(extras, leaf), *names]
     except ShowText as asked:
@@ -141,7 +133,7 @@ def tree(prog: str = PROG) -> Parser:
     from kubectl_eksdoc.cli.snapshot import command as snapshot
 
     parser = bare.root(prog)
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    parser.show_version_flag()
     commands = parser.add_commands()
     under_drain = drain.add_to(commands)
     for command in (run_drain, run_status, run_asking, run_resume, run_rollback):
@@ -159,7 +151,7 @@ def tree(prog: str = PROG) -> Parser:
     return parser
 
 
-def _bare(parser: Parser) -> dict[str, str]:
+def bare_values(parser: Parser) -> dict[str, str]:
     """Every flag that may stand alone, and what it then means."""
     from kubectl_eksdoc.cli import drain_options
     from kubectl_eksdoc.cli.dns import measure_options

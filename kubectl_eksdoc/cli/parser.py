@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli.called import PROG
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"
+VERSION = f"{PROG} {__version__}\n"
 
 
 class ShowText(Exception):
@@ -57,6 +60,11 @@ class Parser(argparse.ArgumentParser):
         self.color = False
         self.register("action", "switch", Switch)
         self.add_argument("-h", "--help", action=_Help, nargs=0, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        self.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+    def show_version_flag(self) -> None:
+        """Every command knows it, as each may be a plugin of its own; the help of one tells."""
+        self._option_string_actions["--version"].help = "show the version"
 
     def error(self, message: str) -> NoReturn:
         """Raise `message` as an error of usage, with names close to a word that is not known."""
@@ -114,6 +122,11 @@ class Refusal(argparse.Action):
 
     def __call__(self, parser: object, namespace: object, values: object, option: object = None) -> NoReturn:
         raise UsageError(f"{option or self.option_strings[-1]} is not supported: {self.const}")
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise ShowText(VERSION)
 
 
 class _Help(argparse.Action):

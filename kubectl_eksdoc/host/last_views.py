@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.last_view import KEPT_LABELS, LastView
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.host.fields import Fields, Unfit
+from kubectl_eksdoc.host.documents.fields import Fields, Unfit
 
 VERSION = 1
 

@@ -7,7 +7,8 @@ import argparse
 import pytest
 
 from kubectl_eksdoc.cli.bare import flags_alone
-from kubectl_eksdoc.cli.main import PROG, tree
+from kubectl_eksdoc.cli.called import PROG
+from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out
 
 ALONE = (

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli.main import PROG, prog_of
+from kubectl_eksdoc.cli.called import PROG, Called, called_as
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.kinds import ReadState
@@ -209,17 +209,22 @@ def test_options_lists_every_flag_and_help_does_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv0", "prog"),
+    ("argv0", "called"),
     [
-        ("/home/x/.krew/bin/kubectl-eksdoc", "kubectl eksdoc"),
-        ("kubectl-eksdoc.exe", "kubectl eksdoc"),
-        ("/x/kubectl-eksdoc_nodes", "kubectl eksdoc-nodes"),
-        ("/x/kubectl_eksdoc/__main__.py", PROG),
-        ("-c", PROG),
+        ("/home/x/.krew/bin/kubectl-eksdoc", Called()),
+        ("kubectl-eksdoc.exe", Called()),
+        ("/x/kubectl-eksdoc_addon_diff", Called(PROG, ("addon-diff",))),
+        ("kubectl-eksdoc_drain.exe", Called(PROG, ("drain",))),
+        ("/x/kubectl_complete-eksdoc", Called(PROG, ("__complete",))),
+        ("/x/kubectl_complete-eksdoc_addon_diff", Called(PROG, ("__complete", "addon-diff"))),
+        ("/x/kubectl-nodes_of", Called("kubectl nodes-of")),
+        ("/x/kubectl-eksdocs", Called("kubectl eksdocs")),
+        ("/x/kubectl_eksdoc/__main__.py", Called()),
+        ("-c", Called()),
     ],
 )
-def test_how_it_was_called(argv0: str, prog: str) -> None:
-    assert prog_of(argv0) == prog
+def test_how_it_was_called(argv0: str, called: Called) -> None:
+    assert called_as(argv0) == called
 
 
 def test_names_given_fill_in_what_is_unknown() -> None:

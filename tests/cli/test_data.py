@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
 import inspect
 from dataclasses import fields
-
-import yaml
 
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.cli import exits, rights
@@ -17,7 +14,6 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.render.check import FORMATS as CHECK_FORMATS
 from kubectl_eksdoc.render.drain import FORMATS
-from tests.contracts.source import ROOT
 
 # `kubectl options` of kubectl 1.33, without its logging and profiling flags.
 KUBECTL = """
@@ -85,26 +81,3 @@ def test_what_a_run_may_do_only_when_asked_is_not_required() -> None:
 
 def test_every_command_has_its_rights() -> None:
     assert set(tree().commands()) == {name.split()[0] for name in rights.BY_COMMAND}
-
-
-def test_console_scripts_are_those_of_plugins_yaml() -> None:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg", encoding="utf-8")
-    scripts = dict(
-        tuple(part.strip() for part in line.split("="))
-        for line in config["options.entry_points"]["console_scripts"].strip().splitlines()
-    )
-    registry = yaml.safe_load((ROOT / "plugins.yaml").read_text(encoding="utf-8"))
-    wanted = {
-        f"kubectl-{plugin['name'].replace('-', '_')}": f"{plugin['module']}:main" for plugin in registry["plugins"]
-    }
-    assert scripts == wanted
-
-
-def test_the_registry_keeps_its_own_rules() -> None:
-    text = (ROOT / "plugins.yaml").read_text(encoding="utf-8")
-    assert "not a k9s plugins file" in text.splitlines()[0]
-    for plugin in yaml.safe_load(text)["plugins"]:
-        assert len(plugin["short"]) <= 50 and not plugin["short"].endswith(".")
-        assert max(map(len, plugin["description"].splitlines())) <= 80
-        assert plugin["rbac"] == [f"{right}" for right in dict.fromkeys(str(r) for r in rights.DRAIN_PLAN)]

@@ -18,7 +18,7 @@ from tests.contracts.source import PACKAGE, ROOT
 
 BUILDER = (70, 1)  # of setuptools, as the test extra asks for
 NOT_OURS = (".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "out", ".*_cache", ".hypothesis")
-TOPS = (".ci", "bench", "docs", "kubectl_eksdoc", "tests", "tools")
+TOPS = (".ci", ".krew", "bench", "completions", "docs", "kubectl_eksdoc", "tests", "tools")
 SINGLE = (
     ".dockerignore",
     ".gitignore",
@@ -75,7 +75,7 @@ def _held(top: Path) -> set[str]:
 
 def _generated(path: Path) -> bool:
     inside = path.relative_to(ROOT)
-    hidden = any(part.startswith(".") and part != ".ci" for part in inside.parts[:-1])
+    hidden = any(part.startswith(".") and part not in (".ci", ".krew") for part in inside.parts[:-1])
     return hidden or "__pycache__" in inside.parts or inside.parts[:2] == ("bench", "out")
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.core.plan.krew_lint.judging import KrewLint, judged
-from kubectl_eksdoc.host.krew_archive import read_archive
-from kubectl_eksdoc.host.krew_manifest import read_manifest
+from kubectl_eksdoc.host.krew.archive import read_archive
+from kubectl_eksdoc.host.krew.manifest import read_manifest
 
 BIN = "view-logs"
 SCRIPT = b"#!/bin/sh\nexec true\n"

@@ -15,9 +15,9 @@ from kubectl_eksdoc.core.model.krew import PluginArchive
 from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archive import Bounds
-from kubectl_eksdoc.host.krew_archive import read_archive
-from kubectl_eksdoc.host.krew_manifest import read_manifest
+from kubectl_eksdoc.host.archives.archive import Bounds
+from kubectl_eksdoc.host.krew.archive import read_archive
+from kubectl_eksdoc.host.krew.manifest import read_manifest
 from kubectl_eksdoc.render.krew_lint import FORMATS, KrewLintView
 from kubectl_eksdoc.render.look import Look
 from tests.krew.plugins import FILES, Packed, a_manifest, a_tar_gz, a_zip

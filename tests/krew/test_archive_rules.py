@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.krew import EntryKind
-from kubectl_eksdoc.host.krew_archive import read_archive
+from kubectl_eksdoc.host.krew.archive import read_archive
 from tests.krew.plugins import (
     BIN,
     FILES,

@@ -15,8 +15,8 @@ import pytest
 
 from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
-from kubectl_eksdoc.host.krew_archive import read_archive
-from kubectl_eksdoc.host.krew_manifest import read_manifest
+from kubectl_eksdoc.host.krew.archive import read_archive
+from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.installing import install, path_of, pythons
 from tools.krew.build import MOST_BYTES
 from tools.krew.contents import SERVICES, is_compiled

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from kubectl_eksdoc.core.plan.krew_lint.judging import KrewLint, judged
-from kubectl_eksdoc.host.krew_archive import read_archive
-from kubectl_eksdoc.host.krew_manifest import read_manifest
+from kubectl_eksdoc.host.krew.archive import read_archive
+from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.plugins import BIN, a_tar_gz
 from tools.krew.manifests import Manifest, Platform, rendered
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
-from kubectl_eksdoc.host.krew_archive import read_archive
+from kubectl_eksdoc.host.krew.archive import read_archive
 from tools.krew.contents import NotPure
 from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, Machine

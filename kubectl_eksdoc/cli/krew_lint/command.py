@@ -89,8 +89,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.krew_lint.judging import judged
-    from kubectl_eksdoc.host.krew_archive import read_archive
-    from kubectl_eksdoc.host.krew_manifest import read_manifest
+    from kubectl_eksdoc.host.krew.archive import read_archive
+    from kubectl_eksdoc.host.krew.manifest import read_manifest
     from kubectl_eksdoc.render.krew_lint import FORMATS, KrewLintView
 
     request = Request.from_args(args, words)

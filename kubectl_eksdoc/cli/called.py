@@ -1,0 +1,36 @@
+"""What this program was called as: every entry point of ``plugins.yaml`` is the same program under another name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+PROG = "kubectl eksdoc"
+COMPLETE = "__complete"
+"""The hidden command that answers kubectl's questions for completions."""
+
+_PLUGIN = "kubectl-eksdoc"
+_COMPLETER = "kubectl_complete-eksdoc"
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """`prog`: how the user calls it; `before`: the words that its name stands for, ahead of those that were typed."""
+
+    prog: str = PROG
+    before: tuple[str, ...] = ()
+
+
+def called_as(argv0: str) -> Called:
+    """krew links the plugin ``eksdoc-drain`` as ``kubectl-eksdoc_drain``, which kubectl runs as ``kubectl
+    eksdoc-drain``: it is ``kubectl eksdoc drain``, and says so. For its completions kubectl runs
+    ``kubectl_complete-eksdoc_drain``."""
+    name = os.path.basename(argv0).removesuffix(".exe")
+    for whole, first in ((_PLUGIN, ()), (_COMPLETER, (COMPLETE,))):
+        if name == whole:
+            return Called(before=first)
+        if name.startswith(f"{whole}_"):
+            return Called(before=(*first, name[len(whole) + 1 :].replace("_", "-")))
+    if name.startswith("kubectl-"):
+        return Called(f"kubectl {name[len('kubectl-') :].replace('_', '-')}")
+    return Called()

@@ -1,0 +1,92 @@
+"""Each entry point as a program of its own: found by kubectl without a warning, and equal to its subcommand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc import __version__
+from tests import needed
+from tests.contracts.source import ROOT
+from tests.fakes.programs import program
+from tools.registry import Plugin, read
+
+PLUGINS = read().plugins
+SUBCOMMANDS = pytest.mark.parametrize("plugin", PLUGINS[1:], ids=lambda plugin: plugin.name)
+DEMO = {
+    "drain": ["plan", "--demo"],
+    "addon-diff": ["vpc-cni", "--demo", "-o", "json"],
+    "imds-probe": ["--demo"],
+    "coredns-lameduck": ["--demo", "-o", "wide"],
+    "interruption": ["--demo"],
+    "check": ["--demo", "--only", "needs-nodes"],
+}
+
+
+def run(*command: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **({"PATH": path} if path else {})}
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every entry point, as pip makes them: a script of that name that calls the same function."""
+    top = tmp_path_factory.mktemp("installed")
+    (top / "scripts").mkdir()
+    (top / "bin").mkdir()
+    for plugin in PLUGINS:
+        for name in (plugin.binary, plugin.completer):
+            script = top / "scripts" / name
+            script.write_text("from kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
+            program(top / "bin" / name, sys.executable, str(script))
+    return top / "bin"
+
+
+def same(left: subprocess.CompletedProcess[str], right: subprocess.CompletedProcess[str]) -> None:
+    assert (left.returncode, left.stdout, left.stderr) == (right.returncode, right.stdout, right.stderr)
+
+
+def test_kubectl_finds_all_of_them_without_a_warning(folder: Path) -> None:
+    kubectl = needed.kubectl()
+    listed = run(kubectl, "plugin", "list", path=f"{folder}:{Path(kubectl).parent}:/bin")
+    assert [plugin.binary for plugin in PLUGINS if str(folder / plugin.binary) not in listed.stdout] == []
+    assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
+
+
+@SUBCOMMANDS
+def test_help_is_that_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
+    found = run(str(folder / plugin.binary), "--help")
+    assert found.returncode == 0 and found.stdout.startswith(f"usage: kubectl eksdoc {plugin.command}")
+    same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--help"))
+
+
+@SUBCOMMANDS
+def test_answers_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
+    words = DEMO[plugin.command]
+    found = run(str(folder / plugin.binary), *words)
+    assert found.returncode in (0, 1, 5) and found.stdout
+    same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, *words))
+
+
+@SUBCOMMANDS
+def test_errors_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
+    found = run(str(folder / plugin.binary), "--no-such-flag")
+    assert found.returncode == 2 and "--no-such-flag" in found.stderr
+    same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--no-such-flag"))
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_each_says_its_version(folder: Path, plugin: Plugin) -> None:
+    found = run(str(folder / plugin.binary), "--version")
+    assert (found.returncode, found.stdout, found.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
+
+
+def test_kubectl_runs_them_by_krews_names(folder: Path) -> None:
+    kubectl = needed.kubectl()
+    path = f"{folder}:{Path(kubectl).parent}:/bin"
+    found = run(kubectl, "eksdoc-addon-diff", *DEMO["addon-diff"], path=path)
+    same(found, run(kubectl, "eksdoc", "addon-diff", *DEMO["addon-diff"], path=path))

@@ -1,0 +1,128 @@
+"""``plugins.yaml``: its own rules, and that all that is made of it follows it."""
+
+from __future__ import annotations
+
+import configparser
+import importlib
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.called import COMPLETE, PROG, called_as
+from kubectl_eksdoc.cli.main import tree
+from tests import needed
+from tools import from_registry
+from tools.registry import PATH, ROOT, Plugin, read
+
+REGISTRY = read()
+EACH = pytest.mark.parametrize("plugin", REGISTRY.plugins, ids=lambda plugin: plugin.name)
+
+
+def test_it_says_in_its_first_line_what_it_is_not() -> None:
+    assert "not a k9s plugins file" in PATH.read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_the_entry_points_are_these() -> None:
+    assert [plugin.binary for plugin in REGISTRY.plugins] == [
+        "kubectl-eksdoc",
+        "kubectl-eksdoc_drain",
+        "kubectl-eksdoc_addon_diff",
+        "kubectl-eksdoc_imds_probe",
+        "kubectl-eksdoc_coredns_lameduck",
+        "kubectl-eksdoc_interruption",
+        "kubectl-eksdoc_check",
+    ]
+
+
+@EACH
+def test_a_plugin_keeps_the_rules_of_its_kind(plugin: Plugin) -> None:
+    assert len(plugin.short) <= 50 and not plugin.short.endswith(".")
+    assert max(map(len, plugin.description.splitlines())) <= 80
+    assert PROG not in plugin.description, "krew's reviewers take no examples there"
+    assert "-" not in plugin.binary.removeprefix("kubectl-"), "kubectl would take it for a command below"
+    assert callable(importlib.import_module(plugin.module).main)
+
+
+@EACH
+def test_what_it_is_called_as_is_a_command(plugin: Plugin) -> None:
+    words = (plugin.command,) if plugin.command else ()
+    assert called_as(f"/x/bin/{plugin.binary}").before == words
+    assert called_as(f"/x/bin/{plugin.completer}").before == (COMPLETE, *words)
+    assert not words or plugin.command in tree().commands()
+
+
+def test_no_plugin_hides_a_command_of_kubectl(tmp_path: Path) -> None:
+    kubectl = needed.kubectl()
+    env = {"PATH": str(Path(kubectl).parent), "HOME": str(tmp_path)}
+    command = (kubectl, "__complete", "")
+    listed = subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=True)
+    built_in = {line.split("\t")[0] for line in listed.stdout.splitlines()}
+    assert "drain" in built_in and not built_in & {plugin.name for plugin in REGISTRY.plugins}
+
+
+def test_pip_installs_each_by_the_name_that_krew_gives_it() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    lines = config["options.entry_points"]["console_scripts"].strip().splitlines()
+    scripts = dict(tuple(part.strip() for part in line.split("=")) for line in lines)
+    names = {name for plugin in REGISTRY.plugins for name in (plugin.binary, plugin.completer)}
+    assert scripts == dict.fromkeys(names, "kubectl_eksdoc.launch:main")
+
+
+def test_nothing_that_is_made_of_it_is_stale() -> None:
+    stale = [p for p, text in from_registry.made().items() if not p.exists() or p.read_text(encoding="utf-8") != text]
+    assert stale == []
+    for folder in ("completions", ".krew"):
+        assert set((ROOT / folder).iterdir()) <= set(from_registry.made()), "left over from a plugin"
+
+
+def test_the_rights_of_all_are_in_the_first() -> None:
+    entries = yaml.safe_load(PATH.read_text(encoding="utf-8"))["plugins"]
+    whole, *others = ({*entry["rbac"], *entry["rbac_to_change"]} for entry in entries)
+    assert set().union(*others) <= whole == {str(each) for held in rights.BY_COMMAND.values() for each in held}
+    asked = {action for each in rights.ASKED_OF_AWS.values() for question in each for action in question.actions}
+    assert {*entries[0]["aws"], *entries[0]["aws_to_change"]} == asked
+
+
+def test_what_changes_something_stands_apart() -> None:
+    entries = {entry["name"]: entry for entry in yaml.safe_load(PATH.read_text(encoding="utf-8"))["plugins"]}
+    for entry in entries.values():
+        assert {right.split()[0] for right in entry["rbac"]} <= {"get", "list", "watch"}, entry["name"]
+    assert "create pods/eviction" in entries["eksdoc-drain"]["rbac_to_change"]
+    assert "eks:UpdateAddon" in entries["eksdoc-addon-diff"]["aws_to_change"]
+    assert "eks:StartInsightsRefresh" in entries["eksdoc-check"]["aws_to_change"]
+    assert entries["eksdoc-interruption"]["rbac_to_change"] == entries["eksdoc-interruption"]["aws_to_change"] == []
+
+
+@EACH
+def test_a_template_becomes_a_manifest_once_the_bot_has_filled_it_in(plugin: Plugin) -> None:
+    """krew-release-bot puts ``uri: …``, and in the next line, four spaces from the left, ``sha256: …``."""
+    text = from_registry.template(plugin, REGISTRY)
+    lines = []
+    for line in text.splitlines():
+        if "addURIAndSha" in line:
+            uri = line.partition('"')[2].partition('"')[0].replace("{{ .TagName }}", "v1.2.3")
+            line = f"{line.partition('{{')[0]}uri: {uri}\n    sha256: {'ab' * 32}"
+        lines.append(line.replace("{{ .TagName }}", "v1.2.3"))
+    found = yaml.safe_load("\n".join(lines))
+    assert found["metadata"]["name"] == plugin.name and found["spec"]["version"] == "v1.2.3"
+    wanted = [
+        {
+            "selector": {"matchLabels": {"os": each.os, "arch": each.arch}},
+            "uri": f"{REGISTRY.homepage}/releases/download/v1.2.3/kubectl-eksdoc_v1.2.3_{each.os}_{each.arch}.tar.gz",
+            "sha256": "ab" * 32,
+            "bin": "kubectl-eksdoc",
+        }
+        for each in REGISTRY.platforms
+    ]
+    assert found["spec"]["platforms"] == wanted
+
+
+def test_the_snippet_for_k9s_gives_words_and_no_text_of_a_shell() -> None:
+    for entry in yaml.safe_load(from_registry.k9s(REGISTRY))["plugins"].values():
+        script, _, *words = entry["args"][1:]
+        assert entry["command"] == "sh" and "$NAME" not in script and "$CONTEXT" not in script
+        assert words[0] == "eksdoc" and words[1] in tree().commands() and words[-2:] == ["--context", "$CONTEXT"]

@@ -1,0 +1,203 @@
+"""What is made of ``plugins.yaml``: scripts, completion shims, krew's templates and manifests, a snippet for k9s, and
+the rights in the registry itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from pathlib import Path
+
+import yaml
+
+from kubectl_eksdoc.cli import rights
+from tools.registry import PATH, ROOT, Platform, Plugin, Registry, read
+
+VERSION = re.compile(r'__version__ = "([^"]+)"')
+_SCRIPTS = re.compile(r"(?<=^console_scripts =\n)(?:    .+\n)+", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=  - name: )", re.MULTILINE)
+_MADE = re.compile(r"^    rbac:\n.*", re.MULTILINE | re.DOTALL)
+_READING = ("get", "list", "watch")
+_TOLD = ("Describe", "Get", "List")
+"""How AWS begins the names of what only tells."""
+
+
+def made() -> dict[Path, str]:
+    """Every file of it, as it should be."""
+    registry = read()
+    setup = ROOT / "setup.cfg"
+    files = {
+        PATH: with_rights(PATH.read_text(encoding="utf-8"), registry),
+        setup: _SCRIPTS.sub(scripts(registry), setup.read_text(encoding="utf-8")),
+        ROOT / "docs" / "k9s-plugins.yaml": k9s(registry),
+    }
+    for plugin in registry.plugins:
+        if plugin.completion:
+            files[ROOT / "completions" / plugin.completer] = shim(plugin)
+        if plugin.krew:
+            files[ROOT / ".krew" / f"{plugin.name}.yaml"] = template(plugin, registry)
+            if all(each.sha256 for each in registry.platforms):
+                files[ROOT / "plugins" / f"{plugin.name}.yaml"] = manifest(plugin, registry)
+    return files
+
+
+def scripts(registry: Registry) -> str:
+    """What pip installs: the names are krew's, as kubectl would take a dash for a command below."""
+    return "".join(
+        f"    {name} = {plugin.module}:main\n"
+        for plugin in registry.plugins
+        for name in (plugin.binary, *((plugin.completer,) if plugin.completion else ()))
+    )
+
+
+def shim(plugin: Plugin) -> str:
+    """For packagers: what kubectl runs for completions, beside the program in one folder of PATH."""
+    return f'#!/bin/sh\nexec "$(dirname "$0")/{plugin.binary}" __complete "$@"\n'
+
+
+def k9s(registry: Registry) -> str:
+    """A plugins file of k9s. What k9s puts in for ``$NAME`` reaches the program as a word, not as text of a shell."""
+    entries: dict[str, object] = {}
+    for plugin in registry.plugins:
+        for each in plugin.shortcuts:
+            words = [plugin.name, *each.args, "--context", "$CONTEXT"]
+            plain = takewhile(lambda word: "$" not in word, each.args)
+            entries["-".join((plugin.name, *plain))] = {
+                "shortCut": each.key,
+                "description": each.what,
+                "scopes": list(each.scopes),
+                "command": "sh",
+                "background": False,
+                "args": ["-c", 'kubectl "$@" 2>&1 | less -R', "sh", *words],
+            }
+    head = (
+        "# A k9s plugins file, generated from plugins.yaml: add it to $XDG_CONFIG_HOME/k9s/plugins.yaml.\n"
+        "# The keys are proposals, which no k9s has seen yet: change what is taken in yours.\n"
+    )
+    return head + _yaml({"plugins": entries})
+
+
+def manifest(plugin: Plugin, registry: Registry) -> str:
+    """As the index of this repository has it (krew, pkg/index/types.go)."""
+    version = _version()
+
+    def at(platform: Platform) -> dict[str, object]:
+        return {"uri": registry.uri_of(version, platform), "sha256": platform.sha256}
+
+    return _yaml(
+        {
+            **_head(plugin),
+            "spec": {
+                "version": version,
+                **_words(plugin, registry),
+                "platforms": [{**_selected(each), **at(each), "bin": registry.bin} for each in registry.platforms],
+            },
+        }
+    )
+
+
+def template(plugin: Plugin, registry: Registry) -> str:
+    """For krew-release-bot (pkg/source/template.go), which fills in where a release's archives are, and their sums."""
+    tag = "{{ .TagName }}"
+    head = _yaml({**_head(plugin), "spec": {"version": tag, **_words(plugin, registry)}})
+    # The sum comes in a line of its own, four spaces from the left: so far stands what is in an entry of the list.
+    entries = (
+        f"  - selector:\n      matchLabels:\n        os: {each.os}\n        arch: {each.arch}\n"
+        f'    {{{{addURIAndSha "{registry.uri_of(tag, each)}" .TagName }}}}\n    bin: {registry.bin}\n'
+        for each in registry.platforms
+    )
+    return f"{head}  platforms:\n{''.join(entries)}"
+
+
+def _head(plugin: Plugin) -> dict[str, object]:
+    return {
+        "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
+        "kind": "Plugin",
+        "metadata": {"name": plugin.name},
+    }
+
+
+def _words(plugin: Plugin, registry: Registry) -> dict[str, object]:
+    return {
+        "homepage": registry.homepage,
+        "shortDescription": plugin.short,
+        "description": plugin.description,
+        "caveats": plugin.caveats,
+    }
+
+
+def _selected(platform: Platform) -> dict[str, object]:
+    return {"selector": {"matchLabels": {"os": platform.os, "arch": platform.arch}}}
+
+
+def _version() -> str:
+    text = (ROOT / "kubectl_eksdoc" / "__init__.py").read_text(encoding="utf-8")
+    found = VERSION.search(text)
+    assert found is not None
+    return f"v{found.group(1)}"
+
+
+def with_rights(text: str, registry: Registry) -> str:
+    """The registry with the rights of each plugin's commands: of those that only read, and what the others use
+    besides."""
+    head, *entries = _ENTRY.split(text)
+    lists = [_rights(plugin) for plugin in registry.plugins]
+    return head + "".join(_MADE.sub("", entry) + more for entry, more in zip(entries, lists, strict=True))
+
+
+def _rights(plugin: Plugin) -> str:
+    known = dict.fromkeys((*rights.BY_COMMAND, *rights.ASKED_OF_AWS))
+    names = [name for name in known if not plugin.command or name.split()[0] == plugin.command]
+    reading = [name for name in names if _reads(name)]
+    rbac, aws = _of_rbac(reading), _of_aws(reading)
+    return "".join(
+        (
+            _listed("rbac", rbac),
+            _listed("rbac_to_change", (each for each in _of_rbac(names) if each not in rbac)),
+            _listed("aws", aws),
+            _listed("aws_to_change", (each for each in _of_aws(names) if each not in aws)),
+        )
+    )
+
+
+def _reads(command: str) -> bool:
+    return all(right.verb in _READING for right in rights.BY_COMMAND.get(command, ())) and all(
+        question.operation.startswith(_TOLD) for question in rights.ASKED_OF_AWS.get(command, ())
+    )
+
+
+def _of_rbac(commands: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(str(right) for name in commands for right in rights.BY_COMMAND.get(name, ())))
+
+
+def _of_aws(commands: Iterable[str]) -> list[str]:
+    asked = (question for name in commands for question in rights.ASKED_OF_AWS.get(name, ()))
+    return sorted({action for question in asked for action in question.actions})
+
+
+def _listed(key: str, items: Iterable[str]) -> str:
+    lines = list(_indented(items))
+    return f"    {key}:\n{''.join(lines)}" if lines else f"    {key}: []\n"
+
+
+def _indented(items: Iterable[str]) -> Iterator[str]:
+    return (f"      - {each}\n" for each in items)
+
+
+class _Written(yaml.SafeDumper):
+    """Lists below their key, and texts of several lines as they are read."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, indentless=False)
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Written.add_representer(str, _text)
+
+
+def _yaml(value: object) -> str:
+    found: str = yaml.dump(value, Dumper=_Written, sort_keys=False, width=200, allow_unicode=True)
+    return found

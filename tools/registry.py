@@ -1,0 +1,114 @@
+"""Reads ``plugins.yaml``: the one registry of entry points, from which all that names them is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PATH = ROOT / "plugins.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """`sha256`: of the archive that ``make krew`` built for it last, "" before."""
+
+    os: str
+    arch: str
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """A key in k9s, the views it is for, and the words behind the plugin."""
+
+    key: str
+    scopes: tuple[str, ...]
+    what: str
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """`name` as krew has it: kebab-case, ``eksdoc`` or ``eksdoc-`` with a command behind it."""
+
+    name: str
+    module: str
+    short: str
+    description: str
+    krew: bool
+    completion: bool
+    since: str
+    caveats: str
+    shortcuts: tuple[Shortcut, ...] = ()
+
+    @property
+    def binary(self) -> str:
+        """As krew links it (krew, internal/installation: ``-`` becomes ``_``)."""
+        return f"kubectl-{self.name.replace('-', '_')}"
+
+    @property
+    def completer(self) -> str:
+        """What kubectl runs for its completions (kubectl, pkg/cmd/plugin/plugin_completion.go)."""
+        return f"kubectl_complete-{self.name.replace('-', '_')}"
+
+    @property
+    def command(self) -> str:
+        """The command it stands for, "" for all of them."""
+        return self.name.partition("-")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """`archive` and `uri` hold ``{version}``, ``{os}``, ``{arch}`` and ``{archive}``."""
+
+    homepage: str
+    archive: str
+    uri: str
+    bin: str
+    platforms: tuple[Platform, ...]
+    plugins: tuple[Plugin, ...]
+
+    def archive_of(self, version: str, platform: Platform) -> str:
+        return self.archive.format(version=version, os=platform.os, arch=platform.arch)
+
+    def uri_of(self, version: str, platform: Platform) -> str:
+        return self.uri.format(version=version, archive=self.archive_of(version, platform))
+
+
+def read(path: Path = PATH) -> Registry:
+    """
+    Raises:
+        KeyError, TypeError: it is not as it should be.
+    """
+    found: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    defaults = found["defaults"]
+    return Registry(
+        homepage=defaults["homepage"],
+        archive=defaults["archive"],
+        uri=defaults["uri"],
+        bin=defaults["bin"],
+        platforms=tuple(Platform(**each) for each in defaults["platforms"]),
+        plugins=tuple(_plugin(each, defaults["caveats"]) for each in found["plugins"]),
+    )
+
+
+def _plugin(entry: Mapping[str, Any], caveats: str) -> Plugin:
+    shortcuts: Sequence[Mapping[str, Any]] = entry.get("k9s", ())
+    return Plugin(
+        name=entry["name"],
+        module=entry["module"],
+        short=entry["short"],
+        description=entry["description"],
+        krew=entry["krew"],
+        completion=entry["completion"],
+        since=entry["since"],
+        caveats=entry.get("caveats", caveats),
+        shortcuts=tuple(
+            Shortcut(each["key"], tuple(each["scopes"]), each["what"], tuple(each["args"])) for each in shortcuts
+        ),
+    )
