@@ -39,7 +39,7 @@ def link(home: Path, name: str, program: Path) -> Path:
     """``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
     assert program.exists()
     found = home / "bin" / f"kubectl-{name.replace('-', '_')}"
-    found.parent.mkdir(exist_ok=True)
+    found.parent.mkdir(parents=True, exist_ok=True)
     found.symlink_to(program)
     return found
 

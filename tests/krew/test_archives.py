@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
 from kubectl_eksdoc.host.krew.archive import read_archive
 from kubectl_eksdoc.host.krew.manifest import read_manifest
-from tests.krew.installing import install, path_of, pythons
+from tests.krew.installing import install, link, path_of, pythons
 from tools.krew.build import MOST_BYTES
 from tools.krew.contents import SERVICES, is_compiled
 from tools.krew.manifests import Manifest, Platform, rendered
@@ -43,10 +43,10 @@ def installed(archives: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
     return install(archives[HERE].read_bytes(), tmp_path_factory.mktemp("krew"), "eksdoc", LAUNCHER)
 
 
-def run(link: Path, path: str, home: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(program: Path, path: str, home: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     home.mkdir(exist_ok=True)
     env = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", **environ}
-    return subprocess.run([str(link), *words], env=env, cwd=home, capture_output=True, text=True, check=False)
+    return subprocess.run([str(program), *words], env=env, cwd=home, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -155,6 +155,15 @@ def test_an_old_python_finds_a_newer_one(installed: Path, tmp_path: Path, versio
     alone = run(installed, first, tmp_path / "home", "--version")
     assert (alone.returncode, alone.stdout, alone.stderr.count("\n")) == (2, "", 1)
     assert alone.stderr.startswith("error: kubectl eksdoc needs CPython 3.10")
+
+
+@here_only
+def test_a_link_says_which_command_it_is(installed: Path, tmp_path: Path) -> None:
+    """As krew links other plugins of the same archive."""
+    path = path_of(tmp_path / "bin", python3=pythons()[max(NEW)])
+    other = link(tmp_path / "krew", "eksdoc-drain", installed.resolve())
+    helped = run(other, path, tmp_path / "home", "-h")
+    assert (helped.returncode, helped.stdout) == (0, run(installed, path, tmp_path / "home", "drain", "-h").stdout)
 
 
 @here_only
