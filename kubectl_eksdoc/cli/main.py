@@ -11,7 +11,16 @@ from typing import TextIO
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import bare, exits, replay, screen, streams
 from kubectl_eksdoc.cli.called import PROG, called_as
-from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
+from kubectl_eksdoc.cli.parser import (
+    VERSION,
+    Parser,
+    ShowText,
+    first_unknown,
+    spelled_out,
+    strays,
+    unknown_flag,
+    until_dashes,
+)
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
@@ -78,6 +87,8 @@ def run(
 
 
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
+    if list(argv) == ["--version"]:  # asked by scripts, often: without a tree of commands it takes half the time
+        return Answer(VERSION)
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):
         return screen.open_screens(alone, alone.leaf, around)
@@ -112,6 +123,7 @@ def tree(prog: str = PROG) -> Parser:
     from kubectl_eksdoc.cli.check import command as check
     from kubectl_eksdoc.cli.dns import command as coredns_lameduck
     from kubectl_eksdoc.cli.interruption import command as interruption
+    from kubectl_eksdoc.cli.krew_lint import command as krew_lint
     from kubectl_eksdoc.cli.metadata import command as imds_probe
     from kubectl_eksdoc.cli.run import asking as run_asking
     from kubectl_eksdoc.cli.run import drain as run_drain
@@ -134,6 +146,7 @@ def tree(prog: str = PROG) -> Parser:
     coredns_lameduck.add_to(commands)
     interruption.add_to(commands)
     snapshot.add_to(commands)
+    krew_lint.add_to(commands)
     options_list.add_to(commands)
     return parser
 
