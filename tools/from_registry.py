@@ -4,14 +4,18 @@ the rights in the registry itself."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 
 import yaml
 
 from kubectl_eksdoc.cli import rights
-from tools.registry import PATH, ROOT, Platform, Plugin, Registry, read
+from tools.krew import manifests
+from tools.registry import PATH, ROOT, Plugin, Registry, read
+
+INDEX = ROOT / "plugins"
+"""This repository is its own index for krew."""
 
 VERSION = re.compile(r'__version__ = "([^"]+)"')
 _SCRIPTS = re.compile(r"(?<=^console_scripts =\n)(?:    .+\n)+", re.MULTILINE)
@@ -36,8 +40,9 @@ def made() -> dict[Path, str]:
             files[ROOT / "completions" / plugin.completer] = shim(plugin)
         if plugin.krew:
             files[ROOT / ".krew" / f"{plugin.name}.yaml"] = template(plugin, registry)
-            if all(each.sha256 for each in registry.platforms):
-                files[ROOT / "plugins" / f"{plugin.name}.yaml"] = manifest(plugin, registry)
+            index = INDEX / f"{plugin.name}.yaml"
+            if index.exists():
+                files[index] = manifest(plugin, registry, _sums(index))
     return files
 
 
@@ -77,23 +82,27 @@ def k9s(registry: Registry) -> str:
     return head + _yaml({"plugins": entries})
 
 
-def manifest(plugin: Plugin, registry: Registry) -> str:
-    """As the index of this repository has it (krew, pkg/index/types.go)."""
-    version = _version()
-
-    def at(platform: Platform) -> dict[str, object]:
-        return {"uri": registry.uri_of(version, platform), "sha256": platform.sha256}
-
-    return _yaml(
-        {
-            **_head(plugin),
-            "spec": {
-                "version": version,
-                **_words(plugin, registry),
-                "platforms": [{**_selected(each), **at(each), "bin": registry.bin} for each in registry.platforms],
-            },
-        }
+def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:
+    """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri."""
+    version = version_of_archives()
+    uris = {each: registry.uri_of(version, each) for each in registry.platforms}
+    return manifests.rendered(
+        manifests.Manifest(
+            plugin.name,
+            version,
+            plugin.short,
+            plugin.description,
+            registry.homepage,
+            tuple(manifests.Platform(each.os, each.arch, uri, sums[uri], registry.bin) for each, uri in uris.items()),
+            plugin.caveats,
+        )
     )
+
+
+def _sums(path: Path) -> dict[str, str]:
+    """Those that stand in a manifest: ``make krew`` knows them, as it builds the archives."""
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {each["uri"]: each["sha256"] for each in found["spec"]["platforms"]}
 
 
 def template(plugin: Plugin, registry: Registry) -> str:
@@ -126,11 +135,8 @@ def _words(plugin: Plugin, registry: Registry) -> dict[str, object]:
     }
 
 
-def _selected(platform: Platform) -> dict[str, object]:
-    return {"selector": {"matchLabels": {"os": platform.os, "arch": platform.arch}}}
-
-
-def _version() -> str:
+def version_of_archives() -> str:
+    """As a tag has it: ``v0.1.0``."""
     text = (ROOT / "kubectl_eksdoc" / "__init__.py").read_text(encoding="utf-8")
     found = VERSION.search(text)
     assert found is not None

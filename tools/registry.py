@@ -15,11 +15,10 @@ PATH = ROOT / "plugins.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """`sha256`: of the archive that ``make krew`` built for it last, "" before."""
+    """As Go and krew call it."""
 
     os: str
     arch: str
-    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tests.contracts.source import PACKAGE, ROOT
 
 BUILDER = (70, 1)  # of setuptools, as the test extra asks for
 NOT_OURS = (".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "out", ".*_cache", ".hypothesis")
-TOPS = (".ci", ".krew", "bench", "completions", "docs", "kubectl_eksdoc", "tests", "tools")
+TOPS = (".ci", ".krew", "bench", "completions", "docs", "kubectl_eksdoc", "plugins", "tests", "tools")
 SINGLE = (
     ".dockerignore",
     ".gitignore",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import importlib
+import io
 import subprocess
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import yaml
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.called import COMPLETE, PROG, called_as
-from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.main import run, tree
 from tests import needed
 from tools import from_registry
+from tools.krew.platforms import MACHINES
 from tools.registry import PATH, ROOT, Plugin, read
 
 REGISTRY = read()
@@ -75,7 +77,7 @@ def test_pip_installs_each_by_the_name_that_krew_gives_it() -> None:
 def test_nothing_that_is_made_of_it_is_stale() -> None:
     stale = [p for p, text in from_registry.made().items() if not p.exists() or p.read_text(encoding="utf-8") != text]
     assert stale == []
-    for folder in ("completions", ".krew"):
+    for folder in ("completions", ".krew", "plugins"):
         assert set((ROOT / folder).iterdir()) <= set(from_registry.made()), "left over from a plugin"
 
 
@@ -119,6 +121,16 @@ def test_a_template_becomes_a_manifest_once_the_bot_has_filled_it_in(plugin: Plu
         for each in REGISTRY.platforms
     ]
     assert found["spec"]["platforms"] == wanted
+
+
+def test_there_is_an_archive_for_each_platform() -> None:
+    assert [(each.os, each.arch) for each in REGISTRY.platforms] == [(each.os, each.arch) for each in MACHINES]
+
+
+@EACH
+def test_the_manifests_of_this_index_are_taken_by_krew(plugin: Plugin) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    assert run(["krew-lint", str(from_registry.INDEX / f"{plugin.name}.yaml")], out, err) == 0, out.getvalue()
 
 
 def test_the_snippet_for_k9s_gives_words_and_no_text_of_a_shell() -> None:

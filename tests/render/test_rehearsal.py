@@ -102,7 +102,7 @@ def test_the_verdict_says_what_was_emptied_and_what_the_plan_says() -> None:
     said = "the plan says about 3m20s (p95 4m59s), 2m54s where every pod is as usual."
     assert said in verdict(a_rehearsal_view(slow)), "which of both times it is compared with"
     untimed = replace(WELL, plan=replace(TIMED, estimate=None))
-    assert verdict(a_rehearsal_view(untimed)).endswith("in 2m54s; the plan does not tell how long it takes.")
+    assert "in 2m54s; the plan does not tell how long it takes." in verdict(a_rehearsal_view(untimed))
     still = replace(WELL, moments=())
     assert "3 of 3 nodes emptied, with nothing to evict, in 2m54s" in verdict(a_rehearsal_view(still))
 

@@ -1,15 +1,17 @@
-"""``make krew``: an archive for each machine, held to krew's rules, and its checksum."""
+"""``make krew``: an archive for each machine and a manifest for each plugin, held to krew's rules."""
 
 from __future__ import annotations
 
 import argparse
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
 from kubectl_eksdoc.host.krew.archive import read_archive
+from tools import from_registry, registry
 from tools.krew.contents import NotPure
 from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, Machine
@@ -23,8 +25,8 @@ class Refused(Exception):
     """The archive is none that could be handed out; the message says why."""
 
 
-def archive_name(machine: Machine, version: str = __version__) -> str:
-    return f"kubectl-eksdoc_v{version}_{machine.name}.tar.gz"
+def archive_name(machine: Machine) -> str:
+    return registry.read().archive_of(from_registry.version_of_archives(), registry.Platform(machine.os, machine.arch))
 
 
 def built(machine: Machine, wheels: Wheels, into: Path) -> tuple[Path, str]:
@@ -46,17 +48,48 @@ def built(machine: Machine, wheels: Wheels, into: Path) -> tuple[Path, str]:
     return path, archive.sha256
 
 
+def indexed(archives: Mapping[str, str], into: Path) -> Iterator[Path]:
+    """Writes the manifest of each plugin, held to krew's rules together with `archives`, checksums by path.
+
+    Raises:
+        Refused: krew would refuse one of them.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    known = registry.read()
+    version = from_registry.version_of_archives()
+    by_name = {Path(path).name: sha256 for path, sha256 in archives.items()}
+    uris = {known.uri_of(version, each): by_name[known.archive_of(version, each)] for each in known.platforms}
+    for plugin in known.plugins:
+        if plugin.krew:
+            path = into / f"{plugin.name}.yaml"
+            path.write_text(from_registry.manifest(plugin, known, uris), encoding="utf-8")
+            _lint(path, archives)
+            yield path
+
+
+def _lint(path: Path, archives: Iterable[str]) -> None:
+    said, noted = io.StringIO(), io.StringIO()
+    flags = [word for archive in archives for word in ("--archive", archive)]
+    if run(["krew-lint", str(path), *flags], said, noted):
+        raise Refused(f"{path} is none for krew:\n{said.getvalue()}{noted.getvalue()}")
+
+
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.krew.build", description="Build the archives for krew.")
     parser.add_argument("--into", type=Path, default=ROOT / "dist", help="where archives go; default: dist")
+    parser.add_argument("--index", type=Path, default=from_registry.INDEX, help="where manifests go; default: plugins")
     parser.add_argument("--wheels", type=Path, default=ROOT / "build" / "krew" / "wheels", help="where wheels are kept")
     args = parser.parse_args(argv)
     args.into.mkdir(parents=True, exist_ok=True)
     wheels = Wheels(args.wheels)
+    archives: dict[str, str] = {}
     try:
         for machine in MACHINES:
             path, sha256 = built(machine, wheels, args.into)
             print(f"{sha256}  {path.name}  {path.stat().st_size:,} bytes")
+            archives[str(path)] = sha256
+        for written in indexed(archives, args.index):
+            print(f"{written}: krew takes it")
     except (Refused, Unfetched, NotPure, Clash, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
