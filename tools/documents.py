@@ -58,9 +58,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "refused-flags": tables.refused_flags,
     "dump": tables.dump,
     "exit-codes": tables.exit_codes,
-    "cluster-role": tables.cluster_role,
-    "rights": tables.rights_without,
     "run-roles": tables.run_roles,
+    "plugins": from_registry.table,
 }
 
 _BLOCK = re.compile(r"(<!-- begin ([a-z-]+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from kubectl_eksdoc.cli import rights
+from tools import tables
 from tools.krew import manifests
 from tools.registry import PATH, ROOT, Plugin, Registry, read
 
@@ -80,6 +81,17 @@ def k9s(registry: Registry) -> str:
         "# The keys are proposals, which no k9s has seen yet: change what is taken in yours.\n"
     )
     return head + _yaml({"plugins": entries})
+
+
+def table() -> str:
+    """What each plugin answers, and how krew installs it."""
+    rows = []
+    for plugin in read().plugins:
+        page = f"commands/{plugin.command}.md" if plugin.command and plugin.command != "drain" else "commands/README.md"
+        rows.append(
+            (f"[`kubectl {plugin.name}`](docs/{page})", plugin.short, f"`kubectl krew install eksdoc/{plugin.name}`")
+        )
+    return tables.table(("plugin", "what it does", "with krew"), rows)
 
 
 def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:

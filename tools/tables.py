@@ -31,19 +31,6 @@ def exit_codes() -> str:
     return table(("exit", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
 
 
-def rights_without() -> str:
-    """What each right of ``drain plan`` is for, by what cannot be said without it."""
-    rows = []
-    for right in rights.DRAIN_PLAN:
-        if right.required:
-            lost = "nothing can be planned: the command ends with exit code 3"
-        else:
-            unknown = "unknown: " + ", ".join(map(code, right.unknown_without)) if right.unknown_without else ""
-            lost = "; ".join(filter(None, (unknown, right.lost)))
-        rows.append((code(str(right)), lost))
-    return table(("right", "without it"), rows)
-
-
 def addon_rights() -> str:
     """What ``addon-diff`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
@@ -213,19 +200,6 @@ _ASKED = {
     "DescribeAddonVersions": "whether EKS offers the target is unknown, and `--to` must name it",
     "DescribeAddonConfiguration": "the schemas are unknown",
 }
-
-
-def cluster_role() -> str:
-    """The ClusterRole that allows all of ``drain plan``."""
-    groups: dict[str, list[str]] = {}
-    for right in rights.DRAIN_PLAN:
-        groups.setdefault(right.resource.group, []).append(right.resource.plural)
-    rules = [
-        f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(plurals)}]\n    verbs: [list]'
-        for group, plurals in groups.items()
-    ]
-    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: eksdoc-drain-plan\nrules:"
-    return "\n".join(["```yaml", head, *rules, "```"]) + "\n"
 
 
 def run_roles() -> str:
