@@ -28,6 +28,7 @@ KINDS = (
     "ImdsFix",
     "ImdsProbe",
     "Interruption",
+    "PermissionCheck",
     "Snapshot",
     "UpgradeCheck",
 )
