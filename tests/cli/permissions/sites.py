@@ -44,7 +44,6 @@ _POLICIES = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
 _NEXT_WAY = {
     f"list {each}.admissionregistration.k8s.io": "kept for the way to the next version alone" for each in _POLICIES
 }
-_OF_ONE_RUN = {"get configmaps": "of a run that is named: see test_changing"}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
     Line("rehearse", "rehearse --nodegroup blue -o json"),
@@ -57,7 +56,7 @@ LINES = (
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident"),
     Line("interruption", "interruption -o json", "incident"),
     Line("snapshot", "snapshot FILE --overwrite -o json", never=_LOOKED_AT | _NEXT_WAY),
-    Line("drain status", "drain status -o json", never=_OF_ONE_RUN),
+    Line("drain status", "drain status -o json"),
     Line("drain status --attach", "drain status old-1 --attach -o json"),
 )
 
