@@ -25,6 +25,11 @@ def without_times(ran: Ran) -> Any:
     return {key: value for key, value in found.items() if key not in ("metadata", "at", "file", "bytes")}
 
 
+def verdicts(ran: Ran) -> list[tuple[str, str, str]]:
+    """Code, status and subject of each finding: what is said besides may tell how long ago something was."""
+    return [(each["code"], each["status"], str(each["subject"])) for each in findings(ran)]
+
+
 def problems(whole: Ran, fewer: Ran, right: Held, required: bool) -> list[str]:
     """What is wrong with the answer `fewer`, of somebody without `right`, beside the `whole` one."""
     if fewer.code == BUG or "Traceback" in fewer.err:

@@ -151,8 +151,6 @@ def test_a_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
     found = [
-        each
-        for at, right in enumerate(printed(command))
-        for each in without(command, right, tmp_path / f"shop-{at}")
+        each for at, right in enumerate(printed(command)) for each in without(command, right, tmp_path / f"shop-{at}")
     ]
     assert found == [], "\n".join(found)

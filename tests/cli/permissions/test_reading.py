@@ -12,7 +12,7 @@ import pytest
 from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
 from kubectl_eksdoc.embedded.serving.access import Action
 from tests.aws.test_live import prod
-from tests.cli.permissions.answers import problems, without_times
+from tests.cli.permissions.answers import problems, verdicts, without_times
 from tests.cli.permissions.desk import Desk, desk
 from tests.cli.permissions.granted import Held, printed, unregistered
 from tests.cli.permissions.sites import LINES, MADE, Line
@@ -68,12 +68,14 @@ def removed_in_turn(ann: Desk, line: Line, rights: list[Held]) -> list[str]:
     whole, who = ann.run(line.words, role)
     found = []
     for right in rights:
-        longest_s = 30.0 if right.said in needed else 1.0  # a watch that is refused is tried again before it is believed
+        longest_s = (
+            30.0 if right.said in needed else 1.0
+        )
         fewer, other = ann.run(line.words, [each for each in role if each != right], longest_s)
         more = [str(each) for each in unregistered(other.asked, role)]
         if was_asked(right, [*who.asked, *other.asked]):
             more += problems(whole, fewer, right, right.said in needed)
-        elif (fewer.code, without_times(fewer)) != (whole.code, without_times(whole)):
+        elif (fewer.code, verdicts(fewer)) != (whole.code, verdicts(whole)):
             more.append("it is not asked for, and the answer is another one")
         found += [f"without {right.said}: {each}" for each in more]
     return found
