@@ -84,6 +84,7 @@ class Desk:
     site: Site
     aws: World
     folder: Path
+    reaching: tuple[str, ...]
 
     def run(self, command: str, held: Iterable[Held], longest_s: float = 1.0) -> tuple[Ran, Watched]:
         """What it said, and who asked: with these rights and no others. `longest_s`: of what would not end."""
@@ -96,13 +97,12 @@ class Desk:
         code = run([*words, "--kubeconfig", config, *self.reaching], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue()), user
 
-    @property
-    def reaching(self) -> tuple[str, ...]:
-        """EKS says another address than that of the served cluster: it is known by the name that TLS would expect."""
-        said = self.aws.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
-        host = urlsplit(said).hostname or ""
-        self.aws.forget_calls()
-        return ("--cluster-name", NAME, "--region", REGION, "--tls-server-name", host)
+
+def _reaching(aws: World) -> tuple[str, ...]:
+    """EKS says another address than that of the served cluster: it is known by the name that TLS would expect."""
+    said = aws.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
+    aws.forget_calls()
+    return ("--cluster-name", NAME, "--region", REGION, "--tls-server-name", urlsplit(said).hostname or "")
 
 
 def desk(site: Site, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
@@ -110,4 +110,4 @@ def desk(site: Site, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(folder))
-    return Desk(site, aws, folder)
+    return Desk(site, aws, folder, _reaching(aws))
