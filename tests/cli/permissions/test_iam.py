@@ -51,7 +51,7 @@ def calls(aws: World) -> set[str]:
 
 
 def problems(whole: Ran, fewer: Ran, action: str) -> list[str]:
-    """What is wrong with an answer for which the action was asked, and denied: it is named, or no verdict rests on it."""
+    """What is wrong with an answer for which the action was asked, and denied: named, or no verdict rests on it."""
     if fewer.code == BUG or "Traceback" in fewer.err:
         return [f"without {action}: a bug: {fewer.err[-300:]}"]
     if action in fewer.out + fewer.err or (fewer.code, verdicts(fewer)) == (whole.code, verdicts(whole)):
