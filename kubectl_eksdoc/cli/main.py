@@ -125,6 +125,7 @@ def tree(prog: str = PROG) -> Parser:
     from kubectl_eksdoc.cli.interruption import command as interruption
     from kubectl_eksdoc.cli.krew_lint import command as krew_lint
     from kubectl_eksdoc.cli.metadata import command as imds_probe
+    from kubectl_eksdoc.cli.permissions import command as permissions
     from kubectl_eksdoc.cli.run import asking as run_asking
     from kubectl_eksdoc.cli.run import drain as run_drain
     from kubectl_eksdoc.cli.run import resume as run_resume
@@ -147,6 +148,7 @@ def tree(prog: str = PROG) -> Parser:
     interruption.add_to(commands)
     snapshot.add_to(commands)
     krew_lint.add_to(commands)
+    permissions.add_to(commands)
     options_list.add_to(commands)
     return parser
 

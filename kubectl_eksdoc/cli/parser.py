@@ -51,8 +51,10 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are `UsageError` and that knows its switches."""
+    """A parser whose errors are `UsageError` and that knows its switches. `words`: flags of other commands that are
+    taken as words, as the names of these commands are."""
 
+    words: frozenset[str] = frozenset()
     color = False  # Python 3.14 would colour the help by asking the process's own stdout
 
     def __init__(self, **settings: Any) -> None:
@@ -158,7 +160,7 @@ def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
         UsageError: a flag among `extras`, which `leaf` does not know.
     """
     for word in extras:
-        if word.startswith("-") and word != "-":
+        if word.startswith("-") and word != "-" and word.partition("=")[0] not in leaf.words:
             raise unknown_flag(word, leaf)
     return list(extras)
 

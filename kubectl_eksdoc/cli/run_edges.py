@@ -24,13 +24,14 @@ from kubectl_eksdoc.wiring.runs import (
     open_trial,
     open_watch,
     read_recorded,
+    reviewed,
 )
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.model.permissions import Permission, Review
     from kubectl_eksdoc.core.model.probe_pods import Marks
     from kubectl_eksdoc.core.model.run_events import RunEvents
     from kubectl_eksdoc.flows.dns_measure.ports import Dns
@@ -72,6 +73,7 @@ class Edges:
     open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
     open_trial: Callable[[Connection], Trial] = open_trial
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
+    reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
     new_run_id: Callable[[datetime], str] = new_run_id
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded

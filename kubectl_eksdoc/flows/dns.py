@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, dns_pods, inside, logs_
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
 from kubectl_eksdoc.core.plan.dns.notices import notices_of
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.core.plan.interruption.unread import noted
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
@@ -43,7 +44,8 @@ def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFa
     """
     if not any(node.owner is NodeOwner.KARPENTER for _, node in on_spot(facts)):
         return facts
-    return replace(facts, notices=notices_of(look()))
+    plan = look()
+    return replace(facts, cluster=noted(facts.cluster, plan.facts), notices=notices_of(plan))
 
 
 def with_pods(facts: DnsFacts, port: InsidePods) -> DnsFacts:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish, p
 from kubectl_eksdoc.core.plan.interruption.rights import Role, role_of
 from kubectl_eksdoc.core.plan.interruption.setting import effective
 from kubectl_eksdoc.core.plan.interruption.spot import instance_of, is_spot
+from kubectl_eksdoc.core.plan.interruption.unread import noted
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)
@@ -62,7 +63,8 @@ def look_at_interruption(cluster: Cluster, around: Around, wish: Wish) -> Interr
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    return plan_interruption(interruption_facts(cluster, around, wish.queue), wish)
+    facts = interruption_facts(cluster, around, wish.queue)
+    return plan_interruption(replace(facts, cluster=noted(facts.cluster, facts)), wish)
 
 
 def interruption_facts(cluster: Cluster, around: Around, queue: str = "") -> InterruptionFacts:

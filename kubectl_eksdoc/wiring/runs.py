@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.model.permissions import Permission, Review
     from kubectl_eksdoc.core.model.run_events import RunEvents
     from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
@@ -201,6 +201,18 @@ def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permiss
     from kubectl_eksdoc.kube import reviews
 
     return reviews.denied(sender_of(connection), asked)
+
+
+def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Review, ...]:
+    """What the cluster says of each of `asked`.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+        Unauthorized, Forbidden: the cluster does not let us ask.
+    """
+    from kubectl_eksdoc.kube import reviews
+
+    return reviews.reviewed(sender_of(connection), asked)
 
 
 def read_recorded(path: str) -> Entries | RunEvents:

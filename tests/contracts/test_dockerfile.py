@@ -8,8 +8,8 @@ import re
 import shlex
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.own_labels import PROGRAM
 from kubectl_eksdoc.core.plan.in_cluster import pods
-from kubectl_eksdoc.core.plan.in_cluster.errand import PROGRAM
 from tests.contracts.source import ROOT
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.plan.in_cluster.errand import PROGRAM
+from kubectl_eksdoc.core.model.own_labels import PROGRAM
 from kubectl_eksdoc.errors import UsageError
 
 IN_CLUSTER, APPLY, IMAGE, ROLE = "--in-cluster", "--apply", "--image", "--role-arn"

@@ -14,10 +14,27 @@ from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Right
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
 
-__all__ = ["ASKED_OF_AWS", "BY_COMMAND", "DRAIN_PLAN", "MEASURED_WITH", "Right", "explained", "granted", "needs"]
+ACCESS_REVIEWS = Resource(
+    "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False
+)
+"""Asked by whoever is about to change something, too; everybody may, by the ClusterRole system:basic-user."""
+
+__all__ = [
+    "ASKED_OF_AWS",
+    "BY_COMMAND",
+    "DRAIN_PLAN",
+    "MEASURED_WITH",
+    "Right",
+    "explained",
+    "granted",
+    "in_cluster",
+    "needs",
+    "of_aws",
+]
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     **asked.BY_COMMAND,
@@ -29,8 +46,8 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "snapshot": tuple(dict.fromkeys((*checks.ASKED, *checks.ASKED_OF_CHANGES))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
-"""The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
-the command without it as well."""
+"""The questions of each command that asks AWS, each with the IAM actions that it needs. Those of a flag are asked
+besides those of the command without it."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
@@ -61,7 +78,24 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain status --attach": drains.ATTACHED,
     "drain pause": drains.ASK,
     "drain abort": drains.ASK,
+    "permissions --check": (Right("create", ACCESS_REVIEWS, True),),
 }
+
+BESIDES = ("check --changed-since", "check --refresh-insights")
+"""What is added to the rights of the command without that flag; the others are whole."""
+
+
+def in_cluster(command: str) -> tuple[Right, ...]:
+    """All that `command` may use in the cluster."""
+    more = BY_COMMAND[command.partition(" --")[0]] if command in BESIDES else ()
+    return (*more, *BY_COMMAND.get(command, ()))
+
+
+def of_aws(command: str) -> tuple[Question, ...]:
+    """All that `command` may ask AWS."""
+    base = command.partition(" --")[0]
+    more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS else ()
+    return tuple(dict.fromkeys((*more, *ASKED_OF_AWS.get(command, ()))))
 
 
 def needs(journal: str) -> Needs:

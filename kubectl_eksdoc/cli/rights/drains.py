@@ -22,12 +22,12 @@ DRAIN_PLAN = tuple(Right("list", r, r in NOTHING_WITHOUT, _LOST.get(r, "")) for 
 
 
 JOURNAL_READ = (
-    Right("get", kinds.CONFIG_MAPS, True, journal=True),
     Right("list", kinds.CONFIG_MAPS, True, journal=True),
     Right("get", kinds.LEASES, lost="it is not known whether somebody leads the run", journal=True),
 )
 ASK = (*JOURNAL_READ, Right("patch", kinds.CONFIG_MAPS, True, journal=True))
 _JOURNAL = (
+    Right("get", kinds.CONFIG_MAPS, True, journal=True),
     *ASK,
     *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
     Right("create", kinds.CONFIG_MAPS, True, journal=True),

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -45,7 +46,13 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         reached = reached_by(options, note.journal or run_options.namespace_from(args))
         return shlex.join(["kubectl", "eksdoc", "drain", "status", note.run, "-w", *reached])
 
+    unread: set[str] = set()
+
     def show(cluster: Cluster, nodes: Sequence[OthersNode]) -> None:
+        for each in cluster.reads:
+            if each.state is ReadState.FORBIDDEN and each.resource.full_name not in unread:
+                unread.add(each.resource.full_name)
+                around.note(f"how long it takes may be wrong: missing right list {each.resource.full_name}")
         missing = sorted(set(words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")

@@ -166,8 +166,10 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
     listed = runs.all()
     active = under_way(listed)
     without = beside.of(listed)
-    notes = (f"runs whose journal is gone are not found: {beside.unread}",) if beside.unread else ()
-    view = StatusView(request.namespace, around.now(), listed, _held(runs), without=without, notes=notes)
+    held, notes = _held(runs)
+    if beside.unread:
+        notes = (*notes, f"runs whose journal is gone are not found: {beside.unread}")
+    view = StatusView(request.namespace, around.now(), listed, held, without=without, notes=notes)
     if request.run in {each.run for each in without}:
         return view
     if not (request.run or (one and active) or len(active) == 1):
@@ -205,9 +207,9 @@ def _events(told: Recording | None, request: RunRequest, around: Surroundings) -
     return Answer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
 
 
-def _held(runs: Runs) -> Held | None:
-    """The right to read the lock may be missing: then nobody can tell who leads."""
+def _held(runs: Runs) -> tuple[Held | None, tuple[str, ...]]:
+    """The right to read the lock may be missing: then nobody can tell who leads, and a note says so."""
     try:
-        return runs.lock()
-    except Forbidden:
-        return None
+        return runs.lock(), ()
+    except Forbidden as error:
+        return None, (f"whether somebody leads a run is not known: {error.message} (missing right: {error.missing})",)

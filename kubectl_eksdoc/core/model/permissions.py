@@ -16,10 +16,19 @@ class Permission(NamedTuple):
     namespace: str = ""
 
     @property
+    def is_url(self) -> bool:
+        """A path of the server itself, as ``/metrics``: in RBAC under nonResourceURLs, of a ClusterRole alone."""
+        return self.resource.plural.startswith("/")
+
+    @property
+    def of(self) -> str:
+        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
+        return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
+
+    @property
     def said(self) -> str:
         """``create pods/eviction``, ``create leases.coordination.k8s.io in namespace kube-system``."""
-        of = f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
-        return f"{self.verb} {of}{f' in namespace {self.namespace}' if self.namespace else ''}"
+        return f"{self.verb} {self.of}{f' in namespace {self.namespace}' if self.namespace else ''}"
 
 
 class Need(NamedTuple):
@@ -34,3 +43,11 @@ class Needs(NamedTuple):
 
     plan: tuple[Need, ...] = ()
     run: tuple[Need, ...] = ()
+
+
+class Review(NamedTuple):
+    """What the server says of a right: `allowed` None where it does not say, and `why` not."""
+
+    permission: Permission
+    allowed: bool | None
+    why: str = ""

@@ -83,4 +83,5 @@ def check_facts(
     wanted = Wanted(needs, in_words(way.now), in_words(way.target), steps, cluster.observed_at)
     told = around.tell(wanted)
     others = summed(cluster, way, told, around, needs, reach.ours)
+    cluster = replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *others.notes))))
     return CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)

@@ -39,10 +39,12 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained."""
+    """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained.
+    `notes`: what could not be read, and is no finding."""
 
     findings: Mapping[Need, Sum]
     drain: DrainPlan | None = None
+    notes: tuple[str, ...] = ()
 
 
 AS_A_GROUP_UPDATES = DrainPolicy(force=True, delete_emptydir_data=True, surge=1, effort=0)
@@ -71,9 +73,13 @@ def summed(
         ClusterError: the cluster cannot be talked to any more.
     """
 
+    noted: list[str] = []
+
     @cache
     def notices() -> InterruptionPlan:
-        return interruption.look_at_interruption(cluster, around.interruption, Wish(again=again))
+        plan = interruption.look_at_interruption(cluster, around.interruption, Wish(again=again))
+        noted.extend(plan.facts.cluster.notes)
+        return plan
 
     planned = _or_why_not(lambda: replacement(cluster, way)) if Need.PLAN_DRAIN in needs else None
     makers: Mapping[Need, Callable[[], Sum]] = {
@@ -84,7 +90,7 @@ def summed(
         Need.PLAN_INTERRUPTION: lambda: notices().findings,
     }
     found = {need: _or_why_not(make) for need, make in makers.items() if need in needs}
-    return Summed(found, None if isinstance(planned, Unknown) else planned)
+    return Summed(found, None if isinstance(planned, Unknown) else planned, tuple(noted))
 
 
 def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:

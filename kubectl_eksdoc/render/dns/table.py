@@ -61,6 +61,7 @@ def _text(view: DnsView, look: Look, full: bool) -> str:
         drawn(Title("Pods"), _pods(plan), look, full),
         drawn(Title("Zones"), _zones(plan.zones), look, full) if full else [],
         findings(_shown(plan, full), "", look, full, named=True),
+        told(Title("Notes"), plan.facts.cluster.notes, look),
         [] if full else wrap(_FORMATS, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

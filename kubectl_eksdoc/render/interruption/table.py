@@ -48,6 +48,7 @@ def _text(view: InterruptionView, look: Look, full: bool) -> str:
         drawn(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), look, full),
         told(Title("The next interruption"), sentences(plan.outage), look),
         findings(plan.findings, "", look, full, named=True),
+        told(Title("Notes"), plan.facts.cluster.notes, look),
         [] if full else wrap(end, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

@@ -29,6 +29,7 @@ KINDS = (
     "ImdsProbe",
     "Interruption",
     "KrewLint",
+    "PermissionCheck",
     "Snapshot",
     "UpgradeCheck",
 )

@@ -170,6 +170,10 @@ class World:
         for operation in operations:
             self.refuse(operation, words.denied)
 
+    def allow(self) -> None:
+        """Nothing goes wrong any more; what is there stays."""
+        self._troubles.wanted.clear()
+
     def expire(self, operation: str = "*", times: int | None = None) -> None:
         self.refuse(operation, words.expired, times)
 

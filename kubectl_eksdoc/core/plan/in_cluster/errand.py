@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-
-NAME, INSTANCE, VERSION = "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"
-COMPONENT, MANAGED_BY = "app.kubernetes.io/component", "app.kubernetes.io/managed-by"
-PROGRAM = "kubectl-eksdoc"
-MANAGER = "eksdoc"
+from kubectl_eksdoc.core.model.own_labels import COMPONENT, INSTANCE, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
 
 FOLDER = "/etc/eksdoc"
 """Where the files of an errand are mounted."""

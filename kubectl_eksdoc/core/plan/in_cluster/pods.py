@@ -7,7 +7,8 @@ karpenter.sh/docs/concepts/disruption (do-not-disrupt), cluster-autoscaler's FAQ
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.in_cluster.errand import FOLDER, PROGRAM, Errand
+from kubectl_eksdoc.core.model.own_labels import PROGRAM
+from kubectl_eksdoc.core.plan.in_cluster.errand import FOLDER, Errand
 from kubectl_eksdoc.core.plan.in_cluster.places import Avoided, affinity
 
 CONTAINER = "eksdoc"

@@ -1,0 +1,42 @@
+"""``permissions --check``: which of the rights somebody has, by what the cluster says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.permissions.request import Request
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
+    from kubectl_eksdoc.render.look import Look
+
+
+def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) -> Answer:
+    """
+    Raises:
+        ClusterError: the cluster cannot be asked; the error says why.
+        UsageError: there is no such output format.
+    """
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.cluster import Cluster, Source
+    from kubectl_eksdoc.core.plan.permissions.held import held
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.render.identity import identity_line
+    from kubectl_eksdoc.render.permissions import CHECK_FORMATS, CheckView
+
+    options = request.options
+    CHECK_FORMATS.check(options.output)
+    edges = around.edges
+    who = edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
+    found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
+    cluster = Cluster(identity=who, source=Source.LIVE, observed_at=around.now())
+    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    if wanted.asked:
+        around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
+    text = CHECK_FORMATS.render(CheckView(found, cluster, request.given, __version__), options.output, look)
+    if any(each.held is False for each in found):
+        return Answer(text, exits.FAILS)
+    return Answer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

@@ -1,0 +1,163 @@
+"""``kubectl eksdoc permissions``: its flags, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.permissions import naming
+from kubectl_eksdoc.cli.permissions.request import PROBE_NAMESPACE, Request, account, subject
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
+    from kubectl_eksdoc.render.look import Look
+
+NAME = "permissions"
+
+_ABOUT = """\
+Say what an administrator must allow for commands of this tool, and no more: a ClusterRole, Roles for what is needed in
+one namespace only, and a policy of IAM. Without a command: for all that read, as one role. No cluster is asked, unless
+by --check: which of it you have.
+
+Examples:
+  %(prog)s
+  %(prog)s drain run
+  %(prog)s check addon-diff -o yaml --bind Group:eksdoc | kubectl apply -f -
+  %(prog)s addon-diff --apply --iam --cluster-name shop --region eu-west-1 --account 111122223333
+  %(prog)s drain run --check
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 it is printed, or with --check: you have all of it; 1 rights are missing, 5 the cluster does not say of
+some; 2 usage, 3 cluster.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``permissions``."""
+    parser = commands.add_parser(
+        NAME,
+        help="the ClusterRole and the IAM policy of a command, and whether you have them",
+        usage="%(prog)s [COMMAND [--apply …] …] [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    parser.words = naming.flags()
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    SourceOptions.add_early(parser)
+    group = parser.add_argument_group("In the cluster (-o yaml and -o json print objects for kubectl apply -f -)")
+    group.add_argument(
+        "--bind",
+        type=subject,
+        action="append",
+        default=[],
+        metavar="KIND:NAME",
+        help="print bindings, too: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
+    )
+    group.add_argument(
+        "--journal-namespace",
+        default="",
+        metavar="NAME",
+        help=f"where runs are written down (default: that of -n, else {JOURNAL_NAMESPACE})",
+    )
+    group.add_argument(
+        "--probe-namespace",
+        default="",
+        metavar="NAME",
+        help=f"where a probe's pods are made (default: {PROBE_NAMESPACE})",
+    )
+    group.add_argument("--check", action="switch", default=False, help="ask the cluster which of these rights you have")
+    group = parser.add_argument_group("In AWS")
+    group.add_argument(
+        "--iam",
+        action="switch",
+        default=False,
+        help="print the policy alone, for aws iam create-policy --policy-document; with --region (and --cluster-name, "
+        "--account) only for what is there",
+    )
+    group.add_argument(
+        "--account", type=account, default=None, metavar="ID", help="the account of the cluster, twelve digits"
+    )
+    group.add_argument(
+        "--part",
+        type=values.count,
+        default=0,
+        metavar="N",
+        help="of a policy that is too long for one: its N-th part",
+    )
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.cli.permissions.gathering import reading, wanted
+    from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
+
+    request = Request.from_args(args, words)
+    commands = request.commands or reading()
+    found = wanted(commands, request.places)
+    look = looks.decide(request.options, around.stdout, around.environ)
+    if request.iam:
+        return Answer(_policy(request, found, look, around))
+    if request.check:
+        from kubectl_eksdoc.cli.permissions.checking import checked
+
+        return checked(request, found, look, around)
+    FORMATS.check(request.options.output)
+    each = () if request.commands else tuple(wanted([name], request.places) for name in naming.known())
+    view = PermissionsView(
+        role_of(request.commands), found, request.commands, request.subjects, request.place, each, __version__
+    )
+    return Answer(FORMATS.render(view, request.options.output, look))
+
+
+def role_of(commands: Sequence[str]) -> str:
+    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two."""
+    slugs = [each.replace(" --", "-").replace(" ", "-") for each in commands]
+    return f"eksdoc-{'.'.join(slugs) or 'reader'}"
+
+
+def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -> str:
+    """
+    Raises:
+        UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
+    """
+    from kubectl_eksdoc.core.plan.permissions.policy import LONGEST, policies
+    from kubectl_eksdoc.render.encode import to_json
+
+    parts = policies(found.actions, request.place)
+    if not parts:
+        raise UsageError(f"{' and '.join(found.commands)} asks AWS nothing that must be allowed: there is no policy")
+    if len(parts) > 1 and not request.part:
+        raise UsageError(
+            f"the policy is longer than the {LONGEST} characters that a managed policy may have",
+            f"It comes in {len(parts)} parts: --part 1 to --part {len(parts)}. A role may have several policies.",
+        )
+    if request.part > len(parts):
+        raise UsageError(f"the policy has no part {request.part}: it comes in {len(parts)}")
+    if not request.place.whole:
+        lacking = [
+            flag
+            for flag, value in (
+                ("--region", request.place.region),
+                ("--cluster-name", request.place.cluster),
+                ("--account", request.place.account),
+            )
+            if not value
+        ]
+        around.note(f"it allows more than one cluster: give {', '.join(lacking)} to limit it")
+    return to_json(parts[max(request.part, 1) - 1], look.ascii)

@@ -1,0 +1,115 @@
+"""What was asked of ``permissions``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.permissions import naming
+from kubectl_eksdoc.cli.permissions.gathering import Places
+from kubectl_eksdoc.core.model.run_notes import is_namespace
+from kubectl_eksdoc.core.plan.permissions.objects import KINDS, Subject
+from kubectl_eksdoc.core.rules.iam_resources import Place
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+PROBE_NAMESPACE = "default"
+_ACCOUNT = re.compile(r"[0-9]{12}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`commands`: none for all that read. `part`: of the policy, from 1; 0 for the whole of it."""
+
+    options: GlobalOptions
+    commands: tuple[str, ...]
+    places: Places
+    subjects: tuple[Subject, ...]
+    place: Place
+    iam: bool = False
+    part: int = 0
+    check: bool = False
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+        """
+        Raises:
+            UsageError: something is no command, or what was given does not fit together.
+        """
+        if not SourceOptions.from_args(args).choice.live:
+            raise UsageError("rights are of the tool, whatever it reads: leave --demo and --snapshot out")
+        options = GlobalOptions.from_args(args)
+        request = Request(
+            options,
+            naming.named(words),
+            _places(options, args),
+            tuple(args.bind),
+            Place(options.region, args.account or "", options.cluster_name),
+            args.iam,
+            args.part,
+            args.check,
+        )
+        _fits(request)
+        return request
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        said: dict[str, object] = {
+            "commands": list(self.commands),
+            "journal-namespace": self.places.journal,
+            "probe-namespace": self.places.probe,
+        }
+        return {name: value for name, value in said.items() if value}
+
+
+def _fits(request: Request) -> None:
+    if request.part and not request.iam:
+        raise UsageError("--part is of a policy", "Say --iam, too.")
+    for flag, given in (("--check", request.check), ("--bind", bool(request.subjects))):
+        if request.iam and given:
+            raise UsageError(f"--iam prints a policy, and {flag} is about the cluster", "Leave one of them out.")
+    if request.check and request.subjects:
+        raise UsageError("--check asks, and --bind prints", "Leave one of them out.")
+    if request.iam and request.options.output not in ("table", "json"):
+        raise UsageError(f"a policy has no output format {request.options.output!r}: IAM takes JSON alone")
+
+
+def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
+    journal = args.journal_namespace or options.namespace or JOURNAL_NAMESPACE
+    probe = args.probe_namespace or PROBE_NAMESPACE
+    for name in (journal, probe):
+        if not is_namespace(name):
+            raise UsageError(f"{name!r} is no name of a namespace")
+    return Places(journal, probe)
+
+
+def account(text: str) -> str:
+    """
+    Raises:
+        argparse.ArgumentTypeError: it has not twelve digits.
+    """
+    if not _ACCOUNT.match(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no AWS account: twelve digits")
+    return text
+
+
+def subject(text: str) -> Subject:
+    """``Group:eksdoc``, ``User:ann``, ``ServiceAccount:NAMESPACE/NAME``; the kind in any case.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none of these.
+    """
+    word, _, name = text.partition(":")
+    kind = next((each for each in KINDS if each.lower() == word.lower()), "")
+    if not kind or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is no subject: {', '.join(f'{each}:NAME' for each in KINDS)}")
+    if kind != "ServiceAccount":
+        return Subject(kind, name)
+    namespace, _, name = name.partition("/")
+    if not name or not is_namespace(namespace):
+        raise argparse.ArgumentTypeError(f"{text!r} does not say in which namespace: ServiceAccount:NAMESPACE/NAME")
+    return Subject(kind, name, namespace)

@@ -1,0 +1,12 @@
+"""What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it.
+
+Belongs here: columns, words, the order of sections, documents.
+Never here: which rights a command has, what a role or a policy is made of (that is `core.plan.permissions`).
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.permissions.formats import CHECK_FORMATS, FORMATS
+from kubectl_eksdoc.render.permissions.view import CheckView, PermissionsView
+
+__all__ = ["CHECK_FORMATS", "FORMATS", "CheckView", "PermissionsView"]

@@ -1,0 +1,113 @@
+"""Somebody at a served cluster and at the AWS of the tests, with nothing between them and the command line."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.messages import Reply
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.permissions.granted import Held, Watched
+from tests.cli.running import Ran
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+NAME, REGION = "prod", "ap-northeast-2"
+
+
+def _metrics(pod: Doc, port: str, path: str) -> Reply | None:
+    """Of a Karpenter that has had messages."""
+    text = "karpenter_interruption_received_messages_total 3\n"
+    return Reply(200, text.encode(), "text/plain") if path.strip("/") == "metrics" else None
+
+
+def _told_after(seconds: float) -> Callable[[], AbstractContextManager[Callable[[], int]]]:
+    """What would go on for ever is told to end then."""
+
+    @contextmanager
+    def told() -> Iterator[Callable[[], int]]:
+        ends_s = time.monotonic() + seconds
+        yield lambda: int(time.monotonic() > ends_s)
+
+    return told
+
+
+class Site:
+    """A served cluster to which people come with rights of their own. Mutable: `users`, by their tokens."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.users: dict[str, User] = {}
+        self.api = Api(plane, Setup(Access(self.users), ports=_metrics), ByHand())
+        self._count = itertools.count()
+        self.server: Server | None = None
+
+    @contextmanager
+    def served(self) -> Iterator[Site]:
+        with serving(self.api) as self.server:
+            yield self
+        assert list(self.api.faults) == []
+
+    def comes(self, held: Iterable[Held]) -> tuple[str, Watched]:
+        """A token, and who has it."""
+        token = f"token-{next(self._count)}"
+        self.users[token] = user = Watched(token, held)
+        return token, user
+
+    def url(self, token: str) -> str:
+        assert self.server is not None
+        return self.server.url(token)
+
+
+@dataclass
+class Desk:
+    """A kubeconfig, and the keys of the account in the environment of the process."""
+
+    site: Site
+    aws: World
+    folder: Path
+    reaching: tuple[str, ...]
+
+    def run(self, command: str, held: Iterable[Held], longest_s: float = 1.0) -> tuple[Ran, Watched]:
+        """What it said, and who asked: with these rights and no others. `longest_s`: of what would not end."""
+        token, user = self.site.comes(held)
+        config = kubeconfigs.one(self.folder / "config", self.site.url(token), name="lab")
+        out, err = io.StringIO(), io.StringIO()
+        words = command.replace("FILE", str(self.folder / "file.eksdoc")).split()
+        edges = Edges(told_to_stop=_told_after(longest_s))
+        around = Surroundings(out, err, {"HOME": str(self.folder), "COLUMNS": "200"}, run_edges=edges)
+        code = run([*words, "--kubeconfig", config, *self.reaching], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue()), user
+
+
+def _reaching(aws: World) -> tuple[str, ...]:
+    """EKS says another address than that of the served cluster: it is known by the name that TLS would expect."""
+    said = aws.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
+    aws.forget_calls()
+    return ("--cluster-name", NAME, "--region", REGION, "--tls-server-name", urlsplit(said).hostname or "")
+
+
+def desk(site: Site, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    environ: Mapping[str, str] = aws.environ()
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOME", str(folder))
+    return Desk(site, aws, folder, _reaching(aws))

@@ -1,0 +1,131 @@
+"""The clusters, and what is in AWS beside them, on which each command that reads asks for all that it may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.demo.interruption.cluster import extend, logs
+from kubectl_eksdoc.embedded.demo.meta import NOW
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
+from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role
+from tests.cli.metadata.probed import nodes_are_instances
+from tests.cli.permissions.desk import NAME, Site
+from tests.embedded.clients import worlds
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line that reads, and the command of whose rights it is. `at`: the name of a site. `never`: rights that
+    it does not ask for here, and why it may elsewhere."""
+
+    command: str
+    words: str
+    at: str = "rich"
+    never: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+_WAY = "one way of versions looks at few of the kinds of which versions go: this one is gone since 1.22"
+_LOOKED_AT = {"list certificatesigningrequests.certificates.k8s.io": _WAY}
+_POLICIES = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
+_NEXT_WAY = {
+    f"list {each}.admissionregistration.k8s.io": "kept for the way to the next version alone" for each in _POLICIES
+}
+LINES = (
+    Line("drain plan", "drain plan --nodegroup blue -o json"),
+    Line("rehearse", "rehearse --nodegroup blue -o json"),
+    Line("check", "check --target 1.35 -o json", never=_LOOKED_AT),
+    Line("check --changed-since", "check --target 1.35 --changed-since 24h -o json", never=_LOOKED_AT),
+    Line("addon-diff", "addon-diff --all -o json"),
+    Line("addon-diff --after", "addon-diff --all --after -o json"),
+    Line("imds-probe", "imds-probe -o json", "instances"),
+    Line("coredns-lameduck", "coredns-lameduck -o json"),
+    Line("coredns-lameduck", "coredns-lameduck -o json", "incident"),
+    Line("interruption", "interruption -o json", "incident"),
+    Line("snapshot", "snapshot FILE --overwrite -o json", never=_LOOKED_AT | _NEXT_WAY),
+    Line("drain status", "drain status -o json"),
+    Line("drain status --attach", "drain status old-1 --attach -o json"),
+)
+
+
+def rich(aws: World) -> Site:
+    """The recorded cluster, with objects of old versions and a release of Helm; a node group of EKS's is in AWS."""
+    client, role = aws.client("eks"), "arn:aws:iam::111122223333:role/reader"
+    client.create_nodegroup(clusterName=NAME, nodegroupName="blue", subnets=["subnet-1"], nodeRole=role)
+    client.create_pod_identity_association(clusterName=NAME, namespace="shop", serviceAccount="cart", roleArn=role)
+    client.update_addon(clusterName=NAME, addonName="coredns", resolveConflicts="OVERWRITE")
+    insight = {"name": "any", "category": "UPGRADE_READINESS", "kubernetesVersion": "1.25"}
+    aws.eks().found(NAME, {**insight, "insightStatus": {"status": "ERROR"}})
+    aws.forget_calls()
+    plane = worlds.plane_of("rich", None)
+    for doc in old_apis():
+        plane.load(_stored(doc), [doc])
+    site = Site(plane)
+    tells_metrics(site)
+    return site
+
+
+def tells_metrics(site: Site) -> None:
+    """Karpenter's Deployment names the port of its metrics, as its chart has it."""
+    port = {"name": "http-metrics", "containerPort": 8080}
+
+    def named(plane: ControlPlane) -> None:
+        for item in plane.store.list("deployments.apps"):
+            if item.key[1] == "karpenter":
+                spec = item.doc["spec"]["template"]["spec"]
+                first = {**spec["containers"][0], "ports": [port]}
+                path = ("spec", "template", "spec", "containers")
+                plane.registry.update(item, with_value(item.doc, path, [first, *spec["containers"][1:]]))
+
+    site.api.now(named)
+
+
+def _stored(doc: Mapping[str, object]) -> str:
+    kind, group = str(doc["kind"]), str(doc["apiVersion"]).rpartition("/")[0]
+    plural = f"{kind.lower()[:-1]}ies" if kind.endswith("y") else f"{kind.lower()}s"
+    return f"{plural}.{group}" if group else plural
+
+
+def instances(aws: World) -> Site:
+    """A cluster whose nodes are instances of the AWS of the tests."""
+    site = Site(worlds.plane_of("small-traps", None))
+    nodes_are_instances(site.api, aws)
+    return site
+
+
+def incident(aws: World) -> Site:
+    """The demo's incident: Karpenter, and Spot nodes that are Spot instances. The queue is there, with a key."""
+    raw = RawObjects()
+    DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
+    plane: ControlPlane = load(map(_placed(_instances(aws)), raw.documents()), NOW).plane
+    site = Site(plane)
+    for log, text in logs().items():
+        site.api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
+    tells_metrics(site)
+    _role(aws)
+    key = aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
+    aws.client("sqs").create_queue(QueueName=QUEUE, Attributes={"KmsMasterKeyId": key})
+    aws.client("events").put_rule(Name=QUEUE, EventPattern='{"source": ["aws.ec2"]}')
+    target = {"Id": "1", "Arn": f"arn:aws:sqs:ap-northeast-2:111122223333:{QUEUE}"}
+    aws.client("events").put_targets(Rule=QUEUE, Targets=[target])
+    allowed = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}'
+    policy = aws.client("iam").create_policy(PolicyName="own", PolicyDocument=allowed)["Policy"]["Arn"]
+    aws.client("iam").attach_role_policy(RoleName=ROLE, PolicyArn=policy)
+    aws.forget_calls()
+    return site
+
+
+MADE: Mapping[str, Callable[[World], Site]] = {"rich": rich, "instances": instances, "incident": incident}

@@ -1,0 +1,156 @@
+"""Each command that changes something, with exactly the role that ``permissions`` prints for it, and with each right
+removed: the runs of a drain, on a served cluster with its controllers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import serving
+from tests.cli.permissions.answers import BUG
+from tests.cli.permissions.granted import Held, Watched, printed, unregistered
+from tests.cli.permissions.test_reading import required
+from tests.cli.run.served import EVICTED, Machine, machine
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+
+ADMIN = (Held("*", "*", "*"),)
+BLUE = ("--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+BEGUN_S = 30.0
+
+
+@dataclass
+class Shop:
+    """A cluster with an admin at one machine, and somebody with few rights at another."""
+
+    admin: Machine
+    other: Machine
+    who: Watched
+
+    def is_run(self) -> str:
+        """The id of a run that the admin has begun and stopped at its first eviction."""
+        with self.admin.running("drain", "run", *BLUE):
+            self.admin.out.until(EVICTED)
+            self.admin.times_told = lambda: 1
+        self.admin.times_told = lambda: 0
+        return self.run_id()
+
+    def run_id(self) -> str:
+        maps = self.admin.run("drain", "status", "-o", "json").out
+        return str(json.loads(maps)["runs"][0]["run"])
+
+
+@contextmanager
+def shop(folder: Path, held: Iterable[Held]) -> Iterator[Shop]:
+    users: dict[str, User] = {"admin": Watched("admin", ADMIN)}
+    who = users["other"] = Watched("other", held)
+    api = Api(worlds.plane_of("small-traps"), Setup(Access(users)), Scaled(time.monotonic, 10.0))
+    folder.mkdir(exist_ok=True)
+    with serving(api) as server:
+        yield Shop(machine(server, folder / "ann", "admin"), machine(server, folder / "ben", "other"), who)
+    assert list(api.faults) == []
+
+
+def drain_run(at: Shop) -> Ran:
+    return at.other.run("drain", "run", *BLUE)
+
+
+def status(at: Shop) -> Ran:
+    return at.other.run("drain", "status", at.is_run(), "-o", "json")
+
+
+def pause(at: Shop) -> Ran:
+    with at.admin.running("drain", "run", *BLUE):
+        at.admin.out.until(EVICTED)
+        ran = at.other.run("drain", "pause", at.run_id())
+        at.admin.times_told = lambda: 2
+    return ran
+
+
+def abort(at: Shop) -> Ran:
+    with at.admin.running("drain", "run", *BLUE):
+        at.admin.out.until(EVICTED)
+        ran = at.other.run("drain", "abort", at.run_id())
+        at.admin.times_told = lambda: 2
+    return ran
+
+
+def resume(at: Shop) -> Ran:
+    return at.other.goes_on(at.is_run(), "--yes", "--expect-nodes", "1")
+
+
+def rollback(at: Shop) -> Ran:
+    return at.other.run("drain", "rollback", at.is_run(), "--yes", "--expect-nodes", "1")
+
+
+_LOST = "asked where an answer was lost"
+_CHOSEN = {
+    "get deployments.apps": "of --surge-singles",
+    "patch deployments.apps": "of --surge-singles",
+    "delete pods": "of --delete-past-budget",
+    "get pods": _LOST,
+}
+_BEGUN = {
+    "create configmaps": "its journal has room left",
+    "create leases.coordination.k8s.io": "the lock is there since the run was begun",
+}
+COMMANDS: Mapping[str, tuple[Callable[[Shop], Ran], Mapping[str, str]]] = {
+    "drain run": (drain_run, _CHOSEN | {"list configmaps": "read again by whoever carries on"}),
+    "drain status": (status, {}),
+    "drain pause": (pause, {}),
+    "drain abort": (abort, {}),
+    "drain resume": (resume, _CHOSEN | _BEGUN),
+    "drain rollback": (rollback, _BEGUN | {"get pods": _LOST}),
+}
+"""What is done with a command, and the rights that it does not use then, each with the reason."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_role_is_enough_and_no_other_request_is_sent(command: str, tmp_path: Path) -> None:
+    role, (do, never) = printed(command), COMMANDS[command]
+    with shop(tmp_path / "shop", role) as at:
+        ran = do(at)
+    assert ran.code in ((0, 1) if command == "drain run" else (0,)), ran.err
+    assert unregistered(at.who.asked, role) == []
+    unused = [right.said for right in role if not any(right.allows(action) for action in at.who.asked)]
+    assert sorted(unused) == sorted(never)
+
+
+def without(command: str, right: Held, folder: Path) -> list[str]:
+    """What is wrong without it: nothing, where it is named or was never asked for."""
+    role, (do, _) = printed(command), COMMANDS[command]
+    with shop(folder, [each for each in role if each != right]) as at:
+        ran = do(at)
+    found = [str(each) for each in unregistered(at.who.asked, role)]
+    if ran.code == BUG or "Traceback" in ran.err:
+        found.append(f"a bug: {ran.err[-400:]}")
+    elif right.said in required(command):
+        found += [] if ran.code == 3 and right.said in ran.err else [f"exit code {ran.code}: {ran.err[-300:]}"]
+    elif any(right.allows(action) for action in at.who.asked) and right.said not in ran.out + ran.err:
+        found.append(f"it is nowhere named, and the exit code is {ran.code}")
+    return [f"without {right.said}: {each}" for each in found]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
+    """The last one that it cannot do without; all of them in the long tests."""
+    needed = [right for right in printed(command) if right.said in required(command)]
+    assert without(command, needed[-1], tmp_path / "shop") == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
+    found = [
+        each for at, right in enumerate(printed(command)) for each in without(command, right, tmp_path / f"shop-{at}")
+    ]
+    assert found == [], "\n".join(found)
