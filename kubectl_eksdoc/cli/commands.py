@@ -5,7 +5,6 @@ What another command needs is not loaded for one of them: completion asks for on
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli.called import PROG
 
 if TYPE_CHECKING:
+    import argparse
+
     from kubectl_eksdoc.cli.parser import Parser
 
     Commands = argparse._SubParsersAction[Parser]
@@ -150,7 +151,7 @@ _UNDER_DRAIN = (
     Command("rehearse", _REHEARSED, _rehearse_below),
 )
 
-COMMANDS = (
+COMMANDS: tuple[Command, ...] = (
     Command("drain", "plan the drain of nodes, and do it", _drain, _UNDER_DRAIN),
     Command("rehearse", _REHEARSED, _rehearse),
     Command("check", "whether this cluster may be upgraded, and in which order", _check),
@@ -165,7 +166,7 @@ COMMANDS = (
 """In the order of the help; a new command is one module with `add_to`, and one line here."""
 
 
-def tree(prog: str = PROG, only: Sequence[str] | None = None) -> Parser:
+def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
     """The parser with every command; or with the one that `only` leads to, a word for each level, and no other."""
     from kubectl_eksdoc.cli import bare
 
@@ -175,7 +176,7 @@ def tree(prog: str = PROG, only: Sequence[str] | None = None) -> Parser:
     return parser
 
 
-def _grow(commands: Commands, them: Sequence[Command], only: Sequence[str] | None) -> None:
+def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | None) -> None:
     for command in them:
         if only is None or only[:1] == (command.name,):
             under = command.add_to(commands)

@@ -76,6 +76,8 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
             return Answer("")
         answer = asked(runs, run, wanted, keeping, around)
     except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
         raise rights.explained(error, command) from error
     if answer is None:
         around.note(f"nobody leads run {run.run}, so nothing is evicted; drain resume goes on, drain rollback ends it")
