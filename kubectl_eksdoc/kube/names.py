@@ -36,42 +36,42 @@ def names_of(connection: Connection, kind: Kind, namespace: str, around: Surroun
     with closing(Transport(access, _PATIENCE)) as transport:
         if kind in (Kind.PODS, Kind.RUNS):
             namespace = namespace or access.target.namespace or "default"
-        return _Asked(transport).of(kind, namespace)
+        return asked_of(transport, kind, namespace)
 
 
-class _Asked:
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+def asked_of(transport: Transport, kind: Kind, namespace: str) -> tuple[Name, ...]:
+    """Raises: as `names_of`."""
+    if kind is Kind.NODES:
+        return names.of_nodes((_name(doc), _labels(doc)) for doc in _some(transport, kinds.NODES))
+    if kind is Kind.NODE_GROUPS:
+        return names.of_groups(map(_labels, _some(transport, kinds.NODES)), _pools(transport))
+    if kind is Kind.RUNS:
+        return _runs(transport, namespace)
+    if kind is Kind.PODS:
+        return _plain(map(_name, _some(transport, kinds.PODS, namespace)))
+    if kind is Kind.NAMESPACES:
+        return _plain(map(_name, _some(transport, kinds.NAMESPACES)))
+    return _plain(map(_whole, _some(transport, kinds.PODS if kind is Kind.PODS_ANYWHERE else kinds.BUDGETS)))
 
-    def of(self, kind: Kind, namespace: str) -> tuple[Name, ...]:
-        if kind is Kind.NODES:
-            return names.of_nodes((_name(doc), _labels(doc)) for doc in self._some(kinds.NODES))
-        if kind is Kind.NODE_GROUPS:
-            return names.of_groups(map(_labels, self._some(kinds.NODES)), self._pools())
-        if kind is Kind.NAMESPACES:
-            return _plain(map(_name, self._some(kinds.NAMESPACES)))
-        if kind is Kind.PODS:
-            return _plain(map(_name, self._some(kinds.PODS, namespace)))
-        if kind is Kind.RUNS:
-            return self._runs(namespace)
-        return _plain(map(_whole, self._some(kinds.PODS if kind is Kind.PODS_ANYWHERE else kinds.BUDGETS)))
 
-    def _some(self, resource: Resource, namespace: str = "", **query: str) -> Iterator[Doc]:
-        return islice(listed(self._transport, resource, MOST, query, quote(namespace, safe="")), MOST)
+def _some(transport: Transport, resource: Resource, namespace: str = "", **query: str) -> Iterator[Doc]:
+    return islice(listed(transport, resource, MOST, query, quote(namespace, safe="")), MOST)
 
-    def _pools(self) -> list[str]:
-        """None where there is no Karpenter, or they may not be listed: those that have nodes are known by these."""
-        try:
-            return [name for name in map(_name, self._some(kinds.NODE_POOLS)) if name]
-        except EksdocError:
-            return []
 
-    def _runs(self, namespace: str) -> tuple[Name, ...]:
-        """The latest first."""
-        heads = self._some(kinds.CONFIG_MAPS, namespace, labelSelector=f"{PART_LABEL}={HEAD}")
-        found = {_labels(doc).get(RUN_LABEL, ""): _text(doc, "creationTimestamp") for doc in heads}
-        runs = sorted(found.items(), key=lambda each: each[1], reverse=True)
-        return tuple(Name(run, f"begun {begun}" if begun else "") for run, begun in runs if run)
+def _pools(transport: Transport) -> list[str]:
+    """None where there is no Karpenter, or they may not be listed: those that have nodes are known by these."""
+    try:
+        return [name for name in map(_name, _some(transport, kinds.NODE_POOLS)) if name]
+    except EksdocError:
+        return []
+
+
+def _runs(transport: Transport, namespace: str) -> tuple[Name, ...]:
+    """The latest first."""
+    heads = _some(transport, kinds.CONFIG_MAPS, namespace, labelSelector=f"{PART_LABEL}={HEAD}")
+    found = {_labels(doc).get(RUN_LABEL, ""): _text(doc, "creationTimestamp") for doc in heads}
+    runs = sorted(found.items(), key=lambda each: each[1], reverse=True)
+    return tuple(Name(run, f"begun {begun}" if begun else "") for run, begun in runs if run)
 
 
 def _plain(found: Iterator[str]) -> tuple[Name, ...]:
