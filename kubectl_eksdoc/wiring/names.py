@@ -54,8 +54,16 @@ class Asked:
     namespace: str = ""
 
 
-def names_of(asked: Asked, environ: Mapping[str, str], home: str, begin: Begin | None = None) -> tuple[Name, ...]:
-    """None where they cannot be had. `begin` does it beside this process: as `host.background.begun`."""
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """How work is done beside this process: as by `host.background.begun`. `wait_s`: so long it is waited for."""
+
+    begin: Begin
+    wait_s: float = WAIT_S
+
+
+def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside | None = None) -> tuple[Name, ...]:
+    """None where they cannot be had; of the demo they are read at once."""
     if asked.source.demo:
         return _read(asked, environ, home)
     known = _known(environ, home)
@@ -64,7 +72,7 @@ def names_of(asked: Asked, environ: Mapping[str, str], home: str, begin: Begin |
     key = _key(asked, environ, home)
     found = known.of(key)
     if not environ.get(OFFLINE) and (found is None or not found.fresh(time())):
-        _ask(asked, environ, home, known, key, begin)
+        _ask(lambda: _look(asked, environ, home, known, key), known, key, beside)
         found = known.of(key)
     return () if found is None else found.usable(time())
 
@@ -104,20 +112,22 @@ def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tup
         return ()
 
 
-def _ask(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str, begin: Begin | None) -> None:
+def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside | None) -> None:
     """Returns when there is an answer, or when it is time."""
-    from kubectl_eksdoc.host.background import begun
+    if beside is None:
+        from kubectl_eksdoc.host.background import begun
 
-    if known.being_asked(key, time(), LONGEST_S):  # by another press of the key
-        ends_s = monotonic() + WAIT_S
-        while monotonic() < ends_s:
-            found = known.of(key)
-            if found is not None and found.fresh(time()):
-                return
-            sleep(_LOOK_S)
+        beside = Beside(begun)
+    if not known.being_asked(key, time(), LONGEST_S):
+        known.begin(key, time())
+        beside.begin(look, beside.wait_s, LONGEST_S)
         return
-    known.begin(key, time())
-    (begin or begun)(lambda: _look(asked, environ, home, known, key), WAIT_S, LONGEST_S)
+    ends_s = monotonic() + beside.wait_s  # somebody pressed the key before
+    while monotonic() < ends_s:
+        found = known.of(key)
+        if found is not None and found.fresh(time()):
+            return
+        sleep(_LOOK_S)
 
 
 def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:

@@ -17,7 +17,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.kube.surroundings import Surroundings
-    from kubectl_eksdoc.wiring.names import Begin
+    from kubectl_eksdoc.wiring.names import Beside
 
 ADDONS = {
     "vpc-cni": "addresses of pods",
@@ -43,11 +43,11 @@ _OLDEST_MINOR = 22
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """`begin`: as of `wiring.names.names_of`."""
+    """`beside`: as of `wiring.names.names_of`."""
 
     environ: Mapping[str, str]
     home: str
-    begin: Begin | None = None
+    beside: Beside | None = None
 
     def of(self, what: Kind | Own, cursor: Cursor, where: str = "") -> Iterable[Name]:
         """As `candidates.Names.of`."""
@@ -74,7 +74,7 @@ class Looking:
         source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
         try:
             yield from names_of(
-                Asked(what, source, connection_of(cursor), namespace), self.environ, self.home, self.begin
+                Asked(what, source, connection_of(cursor), namespace), self.environ, self.home, self.beside
             )
         except EksdocError:
             return  # whoever runs the command is told why

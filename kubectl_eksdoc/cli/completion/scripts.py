@@ -60,7 +60,7 @@ _kubectl_eksdoc() {
     compset -P '-*='
     ((directive & 2)) && space=(-S '')
     if (($#offers)); then
-        _describe -t eksdoc 'kubectl eksdoc' offers $space
+        _describe -t eksdoc 'kubectl eksdoc' offers "${space[@]}"
     elif ((!(directive & 4))); then
         _files
     fi
@@ -85,7 +85,9 @@ function __kubectl_eksdoc_complete
             printf '%s%s\n' "$before" "$each"
         end
     else if test "$directive" = 0
-        __fish_complete_path "$typed"
+        for each in (__fish_complete_path (string replace -r -- '^-.*?=' '' "$typed"))
+            printf '%s%s\n' "$before" "$each"
+        end
     end
 end
 complete -c kubectl-eksdoc -f -a '(__kubectl_eksdoc_complete)'
