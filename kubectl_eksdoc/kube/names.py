@@ -51,7 +51,9 @@ def asked_of(transport: Transport, kind: Kind, namespace: str) -> tuple[Name, ..
         return _plain(map(_name, _some(transport, kinds.PODS, namespace)))
     if kind is Kind.NAMESPACES:
         return _plain(map(_name, _some(transport, kinds.NAMESPACES)))
-    return _plain(map(_whole, _some(transport, kinds.PODS if kind is Kind.PODS_ANYWHERE else kinds.BUDGETS)))
+    if kind in (Kind.PODS_ANYWHERE, Kind.BUDGETS):
+        return _plain(map(_whole, _some(transport, kinds.BUDGETS if kind is Kind.BUDGETS else kinds.PODS)))
+    return ()  # the cluster does not know them
 
 
 def _some(transport: Transport, resource: Resource, namespace: str = "", **query: str) -> Iterator[Doc]:

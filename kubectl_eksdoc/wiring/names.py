@@ -46,12 +46,14 @@ Begin = Callable[[Callable[[], object], float, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`namespace`: where pods and runs are, "" for the usual one."""
+    """`namespace`: where pods and runs are, "" for the usual one. `aws`: cluster, region and profile as they are given,
+    which only add-ons are asked by."""
 
     kind: Kind
     source: SourceChoice
     connection: Connection
     namespace: str = ""
+    aws: tuple[str, str, str] = ("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Beside:
     wait_s: float = WAIT_S
 
 
-def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside | None = None) -> tuple[Name, ...]:
+def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside) -> tuple[Name, ...]:
     """None where they cannot be had; of the demo they are read at once."""
     if asked.source.demo:
         return _read(asked, environ, home)
@@ -112,12 +114,8 @@ def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tup
         return ()
 
 
-def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside | None) -> None:
+def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:
     """Returns when there is an answer, or when it is time."""
-    if beside is None:
-        from kubectl_eksdoc.host.background import begun
-
-        beside = Beside(begun)
     if not known.being_asked(key, time(), LONGEST_S):
         known.begin(key, time())
         beside.begin(look, beside.wait_s, LONGEST_S)
@@ -146,6 +144,8 @@ def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames
 
 def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     """Raises EksdocError: they cannot be had."""
+    if asked.kind is Kind.ADDONS:
+        return _addons(asked)
     if asked.source.live:
         from kubectl_eksdoc.kube import names
         from kubectl_eksdoc.kube.surroundings import Surroundings
@@ -161,6 +161,17 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
         namespace = namespace_of(asked.source, asked.connection)
     wanted = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.NAMESPACES, kinds.NODE_POOLS)
     return held_in(open_reader(asked.source, asked.connection).read(wanted), asked.kind, namespace)
+
+
+def _addons(asked: Asked) -> tuple[Name, ...]:
+    from kubectl_eksdoc.aws.eks import addon_names
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.aws import open_aws_or_none
+
+    of = open_aws_or_none(asked.source, asked.connection, AwsWanted(*asked.aws))
+    found = of if isinstance(of, Unknown) else addon_names(of)
+    return () if isinstance(found, Unknown) else tuple(Name(name, "in this cluster") for name in found)
 
 
 def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
@@ -200,7 +211,7 @@ def _key(asked: Asked, environ: Mapping[str, str], home: str) -> str:
         paths = [listed] if asked.connection.kubeconfig else listed.split(os.pathsep)
         parts = [(os.path.abspath(path), _state(path)) for path in paths]
         parts += [astuple(asked.connection), [environ.get(name, "") for name in _DECIDING]]
-    whole = repr((asked.kind.value, asked.namespace, parts))
+    whole = repr((asked.kind.value, asked.namespace, asked.aws, parts))
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 

@@ -135,9 +135,13 @@ def test_what_may_break(desk: Desk) -> None:
 DEMO = SourceChoice(demo=True)
 
 
+def nobody(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
+    raise AssertionError("nothing is done beside this process")
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_demo(kind: Kind, tmp_path: Path) -> None:
-    found = names_of(Asked(kind, DEMO, Connection(), "shop"), {}, str(tmp_path))
+    found = names_of(Asked(kind, DEMO, Connection(), "shop"), {}, str(tmp_path), Beside(nobody))
     assert bool(found) is (kind is not Kind.RUNS), "it has no journal"
     assert list(tmp_path.iterdir()) == [], "nothing is written for it"
 

@@ -35,8 +35,9 @@ ADDONS = {
     "adot": "OpenTelemetry",
     "metrics-server": "metrics for autoscalers and kubectl top",
 }
-"""EKS user guide, "AWS add-ons" and "Community add-ons". Which of them a cluster has, AWS alone tells; it is not asked,
-as nobody may wait for it."""
+"""EKS user guide, "AWS add-ons" and "Community add-ons": those that most clusters have. AWS tells of more."""
+_AWS_WAIT_S = 0.3
+"""It mostly takes longer, and what it could add is little."""
 
 _OLDEST_MINOR = 22
 
@@ -61,8 +62,7 @@ class Looking:
         return Surroundings(self.environ, self.home)
 
     def _of_cluster(self, what: Kind, cursor: Cursor, where: str) -> Iterator[Name]:
-        from kubectl_eksdoc.errors import EksdocError
-        from kubectl_eksdoc.wiring.names import Asked, names_of, runs_here
+        from kubectl_eksdoc.wiring.names import runs_here
         from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
         namespace = ""
@@ -71,13 +71,23 @@ class Looking:
         elif what is Kind.RUNS:
             yield from runs_here(self.environ, self.home)
             namespace = cursor.last(where) or JOURNAL_NAMESPACE
+        yield from self.asked(what, cursor, namespace)
+
+    def asked(self, what: Kind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
+        """Of the cluster that the flags before the cursor lead to."""
+        from kubectl_eksdoc.errors import EksdocError
+        from kubectl_eksdoc.host.background import begun
+        from kubectl_eksdoc.wiring.names import WAIT_S, Asked, Beside, names_of
+
         source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
+        aws = (cursor.last("--cluster-name"), cursor.last("--region"), cursor.last("--profile"))
+        given = aws if what is Kind.ADDONS else ("", "", "")
+        asked = Asked(what, source, connection_of(cursor), namespace, given)
+        beside = self.beside or Beside(begun, _AWS_WAIT_S if what is Kind.ADDONS else WAIT_S)
         try:
-            yield from names_of(
-                Asked(what, source, connection_of(cursor), namespace), self.environ, self.home, self.beside
-            )
+            return names_of(asked, self.environ, self.home, beside)
         except EksdocError:
-            return  # whoever runs the command is told why
+            return ()  # whoever runs the command is told why
 
 
 def connection_of(cursor: Cursor) -> Connection:
@@ -153,7 +163,10 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    return (Name(name, about) for name, about in ADDONS.items())
+    there = {each.text for each in looking.asked(Kind.ADDONS, cursor)}
+    for name in sorted(there | set(ADDONS)):
+        about = (ADDONS.get(name, ""), "in this cluster" if name in there else "")
+        yield Name(name, ", ".join(filter(None, about)))
 
 
 def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:

@@ -21,8 +21,9 @@ Have kubectl complete the words of kubectl eksdoc with the Tab key: commands, fl
 contexts, nodes, node groups and runs. kubectl 1.26 or newer asks a program kubectl_complete-eksdoc for them, which pip
 installs and krew does not.
 
-A cluster is asked with the rights of the kubeconfig, for a second at most, and the answer is kept for a minute in
-~/.cache/eksdoc. EKSDOC_COMPLETION_OFFLINE=1 has nothing be asked.
+A cluster, and AWS for the names of add-ons, are asked as the command itself would ask them. Nobody waits for longer
+than a second; what comes later is there for the next Tab, and kept in ~/.cache/eksdoc, where it counts for a minute.
+EKSDOC_COMPLETION_OFFLINE=1 has nothing be asked.
 """
 _INSTALL = """\
 Make a link kubectl_complete-X beside each program kubectl-X of this tool, in the folder where it was found. What is

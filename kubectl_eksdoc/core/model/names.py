@@ -29,6 +29,7 @@ class Kind(str, Enum):
     PODS_ANYWHERE = "pods with their namespaces"
     BUDGETS = "budgets with their namespaces"
     RUNS = "runs"
+    ADDONS = "add-ons that EKS manages"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import trustme
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
@@ -22,6 +23,7 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.programs import program
+from tests.kube.conftest import Authority
 from tools.registry import read as registry
 
 COMPLETERS = [(plugin.completer, plugin.name, plugin.command) for plugin in registry().plugins]
@@ -160,15 +162,18 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
 
 
 def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
-    with ApiServer() as server:
-        config = kubeconfigs.one(home / "config", server.url)
-        environ = {"KUBECONFIG": config}
-        server.latency = 1.2
+    """A credential plugin takes its time; who presses again meanwhile runs it no second time."""
+    authority = Authority(trustme.CA())
+    with ApiServer(authority.server_context()) as server:
+        plugin = kubeconfigs.plugin(home, "runs()\ntime.sleep(2.5)\nsay(token='good')\n")
+        user = kubeconfigs.exec_user(plugin)
+        environ = {"KUBECONFIG": kubeconfigs.one(home / "config", server.url, authority.pem, user)}
         assert process("drain", "plan", "", home=home, environ=environ).values == []
         ends_s = time.monotonic() + 20
-        while not (found := process("drain", "plan", "", home=home, environ=environ)).values:
+        while not process("drain", "plan", "", home=home, environ=environ).values:
             assert time.monotonic() < ends_s
-        assert found.values and len(server.asked(kinds.NODES.path)) == 1
+        asked = server.asked(kinds.NODES.path)
+    assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
 
 
 def test_offline_nothing_is_asked(home: Path) -> None:

@@ -126,6 +126,7 @@ def test_pods_and_nodes_of_a_probe() -> None:
 
 def test_what_this_tool_knows_itself() -> None:
     assert at("addon-diff", "v").offers == {"vpc-cni": "addresses of pods"}
+    assert at("addon-diff", "--demo", "v").offers == {"vpc-cni": "addresses of pods, in this cluster"}
     assert at("check", "--target", "").values[0] == "1.36" and at(*PLAN, "--older-than", "").values[0] == "v1.36"
     assert at("imds-probe", "--fix", "").values == ["instance-options", "node-class", "template-version"]
     assert "slow" in at("rehearse", "--fault", "s").offers and "list" in at("rehearse", "--fault", "l").offers
