@@ -18,7 +18,7 @@ from typing import Any
 from bench import cluster
 from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 
 _ALLOCATABLE = {"cpu": "15890m", "memory": "58Gi", "pods": "110"}
 

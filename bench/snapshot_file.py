@@ -25,8 +25,8 @@ from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.core.rules.keeping.digests import Digests
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from kubectl_eksdoc.host.kept_snapshot import KeptReader, snapshot_at
-from kubectl_eksdoc.host.snapshot_file import SnapshotFile
+from kubectl_eksdoc.host.archives.kept_snapshot import KeptReader, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
 from kubectl_eksdoc.objects import snapshot_text
 from kubectl_eksdoc.objects.keeping.lists import KeptLists
 from kubectl_eksdoc.objects.keeping.pages import Keeping

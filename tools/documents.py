@@ -1,7 +1,8 @@
 """Writes what is generated (parts of README.md and docs/, and all that ``plugins.yaml`` says once), or with --check
 says which of it is stale.
 
-A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; docs/codes.md is generated as a whole.
+A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``, an example as `tools.examples` says;
+docs/codes.md is generated as a whole.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, from_registry, tables, transcript
+from tools import check_page, codes_page, command_pages, examples, from_registry, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -70,15 +71,18 @@ def filled(text: str) -> str:
 
     Raises:
         KeyError: a block whose name is not known.
+        BadExample: an example that does not run.
     """
-    return _BLOCK.sub(lambda m: f"{m.group(1)}{BLOCKS[m.group(2)]()}{m.group(3)}", text)
+    named = _BLOCK.sub(lambda m: f"{m.group(1)}{BLOCKS[m.group(2)]()}{m.group(3)}", text)
+    return examples.filled(named)
 
 
 def documents() -> dict[Path, str]:
     """Every document with generated parts, as it should be."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    written = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != command_pages.FOLDER)
+    pages = [ROOT / "README.md", *written]
     made = {page: filled(page.read_text(encoding="utf-8")) for page in pages if page.exists()}
-    return made | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
+    return made | command_pages.pages() | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
 
 
 def main(argv: list[str]) -> int:

@@ -18,16 +18,16 @@ def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[s
     if source.demo:
         return ("--demo",)
     if source.snapshot:
-        return ("--snapshot", source.snapshot)
+        return _with("--snapshot", source.snapshot)
     found = [word for flag in HONOURED for word in _given(flag, options.connection)]
     named = options.connection.context or options.connection.server or context in ("", IN_CLUSTER)
-    return tuple(found) if named else ("--context", context, *found)
+    return tuple(found) if named else (*_with("--context", context), *found)
 
 
 def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
     """The same for a command that asks AWS, too."""
     aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-    return (*words(source, options, context), *(word for flag, value in aws.items() if value for word in (flag, value)))
+    return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
 
 
 def reach(source: SourceChoice, options: GlobalOptions, context: str) -> Reach:
@@ -49,5 +49,10 @@ def _given(flag: Flag, connection: Connection) -> Iterable[str]:
     if flag.takes is Takes.SWITCH:
         return (flag.long,)
     if flag.takes is Takes.REPEATED:
-        return tuple(word for each in value for word in (flag.long, each))
-    return (flag.long, f"{value:g}" if isinstance(value, float) else str(value))
+        return tuple(word for each in value for word in _with(flag.long, each))
+    return _with(flag.long, f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _with(flag: str, value: str) -> tuple[str, ...]:
+    """In one word where the value alone would be taken for a flag: a context may be called ``-prod``."""
+    return (f"{flag}={value}",) if value.startswith("-") and value != "-" else (flag, value)

@@ -275,7 +275,10 @@ def count(text: str) -> int:
 
 def some_seconds(text: str) -> float:
     """As `seconds`, and more than none."""
-    found = seconds(text)
+    try:
+        found = seconds(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 30s, 2m, 1m30s or 1h") from error
     if found <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no time: give more than 0")
     return found

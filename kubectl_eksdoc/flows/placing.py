@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.placing import NotPlaced, called
-from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, UsageError
 
 
 class PlacingGround(Protocol):
@@ -41,6 +42,13 @@ def tried(docs: Sequence[Doc], ground: PlacingGround, ours: Callable[[Doc], bool
     taken = [doc for doc, answer in refused if answer.taken]
     if taken:
         raise _taken(taken, ground, ours, away)
+    homeless = {str(at(doc, "metadata", "namespace")) for doc, answer in refused if answer.lacking} - {"None"}
+    if homeless and all(answer.lacking for _, answer in refused):
+        name = min(homeless)
+        raise ClusterError(
+            f"there is no namespace {name}",
+            f"Nothing was created. Make it first: {shell('kubectl', 'create', 'namespace', name)}",
+        )
     said = "; ".join(f"{called(doc)}: {answer.why}" for doc, answer in refused)
     _refuse(f"the API server would not take {said}", "Nothing was created.", refused[0][1])
 
@@ -50,19 +58,32 @@ def placed(docs: Sequence[Doc], ground: PlacingGround, tell: Callable[[str], obj
 
     Raises:
         Forbidden, ClusterError: one was not created; the error says what is there by now, and `away` with it.
+        KeyboardInterrupt, Unauthorized: it was broken off; `tell` has heard the same before.
     """
     there: list[str] = []
     for doc in docs:
-        answer = ground.create(doc)
+        try:
+            answer = ground.create(doc)
+        except (KeyboardInterrupt, EksdocError) as error:
+            cut = isinstance(error, KeyboardInterrupt)
+            tell(f"broken off. {_half_way([*there, *([_perhaps(doc)] if cut else [])], away)}")
+            raise
         if answer is not None:
-            by_now = ", ".join([*there, *([f"perhaps {called(doc)}"] if answer.maybe else [])])
-            half = f"There is by now: {by_now}. Take it away: {away}" if by_now else "Nothing was created."
+            half = _half_way([*there, *([_perhaps(doc)] if answer.maybe else [])], away)
             what = (
                 f"nobody knows whether {called(doc)} was created" if answer.maybe else f"{called(doc)} was not created"
             )
             _refuse(f"{what}: {answer.why}", half, answer)
         there.append(called(doc))
         tell(f"{called(doc)} created")
+
+
+def _perhaps(doc: Doc) -> str:
+    return f"perhaps {called(doc)}"
+
+
+def _half_way(there: Sequence[str], away: str) -> str:
+    return f"There is by now: {', '.join(there)}. Take it away: {away}" if there else "Nothing was created."
 
 
 def _refuse(message: str, hint: str, answer: NotPlaced) -> None:

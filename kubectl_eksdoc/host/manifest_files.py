@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.core.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archive import standard_input
+from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.objects.manifests import manifest_of
 
 STDIN = "-"

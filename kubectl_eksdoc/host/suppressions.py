@@ -9,9 +9,9 @@ from datetime import date
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.model.suppressions import ANY, Suppression
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.fields import short
-from kubectl_eksdoc.host.hand_written import NotPlain, hand_written
-from kubectl_eksdoc.host.text_file import read_text
+from kubectl_eksdoc.host.documents.fields import short
+from kubectl_eksdoc.host.documents.plain_yaml import hand_written
+from kubectl_eksdoc.host.documents.text_file import read_text
 
 MOST_BYTES = 4 << 20
 FLAG = "--suppressions"
@@ -43,7 +43,7 @@ def _document(path: str, text: str) -> list[object]:
     """A list, or an object with a list under ``suppressions``; an empty file has none."""
     try:
         found = hand_written(text)
-    except NotPlain as error:
+    except ValueError as error:
         raise UsageError(f"{FLAG} {path} is neither YAML nor JSON: {error}", _WANTED) from error
     if isinstance(found, dict):
         found = next((found[key] for key in _LISTS if key in found), found)

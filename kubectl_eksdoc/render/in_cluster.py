@@ -63,6 +63,12 @@ def taken_away(errand: Errand, reached_by: Sequence[str]) -> str:
     return shell("kubectl", "delete", ",".join(KINDS), "-n", errand.namespace, "-l", errand.selector, *reached_by)
 
 
-def logs(errand: Errand, reached_by: Sequence[str]) -> str:
-    words = ("-n", errand.namespace, "-l", errand.selector, "-f", "--tail=-1")
+MOST_PODS = 20
+"""More than an errand that is done once may have, one after the other; kubectl follows five unless it is told."""
+
+
+def logs(errand: Errand, reached_by: Sequence[str], follow: bool) -> str:
+    """`follow`: of what runs just now. What has ended again and again has too many pods for kubectl to follow them."""
+    how = ("-f", f"--max-log-requests={MOST_PODS}") if follow else ("--prefix",)
+    words = ("-n", errand.namespace, "-l", errand.selector, *how, "--tail=-1")
     return shell("kubectl", "logs", *words, *reached_by)

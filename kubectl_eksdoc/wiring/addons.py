@@ -39,14 +39,14 @@ def read_values(path: str) -> Doc:
         UsageError: it cannot be read, or holds no such values.
     """
     from kubectl_eksdoc.aws.values import values_of
-    from kubectl_eksdoc.host.text_file import read_text
+    from kubectl_eksdoc.host.documents.text_file import read_text
 
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
 
 
 def read_terraform(path: str) -> TerraformPlan:
     """As `host.terraform_plan.read_terraform_plan`."""
-    from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+    from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
 
     return read_terraform_plan(path)
 

@@ -97,7 +97,7 @@ def recorded(snapshot: str) -> Believed | Unknown:
         SnapshotError: it cannot be read.
         AwsError: what it holds is of several clusters, or what is needed to believe it was refused then.
     """
-    from kubectl_eksdoc.host.aws_answers import aws_answers
+    from kubectl_eksdoc.host.archives.aws_answers import aws_answers
 
     return of_answers(aws_answers(snapshot), f"the snapshot {snapshot}")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.pods import Pod
-    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
     from kubectl_eksdoc.kube.applied_maps import AppliedMaps
     from kubectl_eksdoc.kube.resolver_pods import ResolverPods
     from kubectl_eksdoc.wiring.runs import Keeping
@@ -42,13 +42,13 @@ def resolvers_of(connection: Connection, listed: Callable[[], tuple[Pod, ...] | 
 
 def journal_of(keeping: Keeping) -> UpdateJournalFile:
     """Of the change that `keeping` names. Raises LocalJournalError: there is no folder for it."""
-    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
 
     return UpdateJournalFile(folder_of(keeping), keeping.run)
 
 
 def folder_of(keeping: Keeping) -> Path:
     """Raises LocalJournalError: there is none."""
-    from kubectl_eksdoc.host.update_journal import dns_folder
+    from kubectl_eksdoc.host.journals.update_journal import dns_folder
 
     return dns_folder(keeping.environ, keeping.home)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def contexts(connection: Connection) -> tuple[str, ...]:
-    """Those of the kubeconfig, sorted.
+    """Those of the kubeconfig, sorted. One without a name cannot be asked for: it would be the current one.
 
     Raises:
         ConfigError: it cannot be used.
@@ -23,7 +23,7 @@ def contexts(connection: Connection) -> tuple[str, ...]:
     from kubectl_eksdoc.kube import kubeconfig
     from kubectl_eksdoc.kube.surroundings import of_this_process
 
-    return tuple(sorted(kubeconfig.load(connection.kubeconfig, of_this_process()).contexts))
+    return tuple(sorted(filter(None, kubeconfig.load(connection.kubeconfig, of_this_process()).contexts)))
 
 
 def whose(member: Member, connection: Connection) -> Identity:
@@ -44,14 +44,14 @@ def whose(member: Member, connection: Connection) -> Identity:
 
 def file_of(text: str) -> str:
     """As `host.fleet_file.named_file`."""
-    from kubectl_eksdoc.host.fleet_file import named_file
+    from kubectl_eksdoc.host.fleet.fleet_file import named_file
 
     return named_file(text)
 
 
 def entries(path: str, wanted: str) -> list[object]:
     """As `host.fleet_file.read_fleet`."""
-    from kubectl_eksdoc.host.fleet_file import read_fleet
+    from kubectl_eksdoc.host.fleet.fleet_file import read_fleet
 
     return read_fleet(path, wanted)
 
@@ -60,8 +60,8 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
-    from kubectl_eksdoc.host.member_environment import environment_of
-    from kubectl_eksdoc.host.member_process import Asked, MemberProcesses, own_program
+    from kubectl_eksdoc.host.fleet.member_environment import environment_of
+    from kubectl_eksdoc.host.fleet.member_process import Asked, MemberProcesses, own_program
 
     def environment(member: Member) -> dict[str, str]:
         return environment_of(member, environ, _source(member.profile))

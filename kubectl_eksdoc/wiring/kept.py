@@ -43,7 +43,7 @@ class Kept:
         from kubectl_eksdoc.core.model.cluster_answers import ClusterAnswers
         from kubectl_eksdoc.core.model.kinds import PODS
         from kubectl_eksdoc.errors import SnapshotError
-        from kubectl_eksdoc.host.kept_snapshot import file_in
+        from kubectl_eksdoc.host.archives.kept_snapshot import file_in
         from kubectl_eksdoc.objects.answers import BadAnswers, read
         from kubectl_eksdoc.objects.held_answers import HeldAnswers
         from kubectl_eksdoc.objects.held_pods import HeldPods
@@ -62,7 +62,7 @@ class Kept:
             SnapshotError: it cannot be read.
             AwsError: as `aws.believing.believed`.
         """
-        from kubectl_eksdoc.host.kept_snapshot import file_in
+        from kubectl_eksdoc.host.archives.kept_snapshot import file_in
 
         if self.told.aws is not None:
             return self.told.aws

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.metadata_fix.ports import MetadataAws
-    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
     from kubectl_eksdoc.kube.node_classes import LiveNodeClasses
     from kubectl_eksdoc.wiring.runs import Keeping
 
@@ -45,13 +45,13 @@ def journal_of(keeping: Keeping) -> UpdateJournalFile:
     Raises:
         LocalJournalError: there is no folder for it.
     """
-    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
 
     return UpdateJournalFile(folder_of(keeping), keeping.run)
 
 
 def folder_of(keeping: Keeping) -> Path:
     """Raises LocalJournalError: there is none."""
-    from kubectl_eksdoc.host.update_journal import fixes_folder
+    from kubectl_eksdoc.host.journals.update_journal import fixes_folder
 
     return fixes_folder(keeping.environ, keeping.home)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.host.known_names import KnownNames
+    from kubectl_eksdoc.host.cache.known_names import KnownNames
 
 WAIT_S = 0.9
 """So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
@@ -81,32 +81,32 @@ def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside
 
 def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     """Those of which this machine has a journal, the latest first."""
-    from kubectl_eksdoc.host.journal_file import runs_folder
+    from kubectl_eksdoc.host.journals.journal_file import runs_folder
 
     return _journals(runs_folder, environ, home)
 
 
 def addon_updates_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.update_journal import updates_folder
+    from kubectl_eksdoc.host.journals.update_journal import updates_folder
 
     return _journals(updates_folder, environ, home)
 
 
 def metadata_fixes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.update_journal import fixes_folder
+    from kubectl_eksdoc.host.journals.update_journal import fixes_folder
 
     return _journals(fixes_folder, environ, home)
 
 
 def dns_changes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.update_journal import dns_folder
+    from kubectl_eksdoc.host.journals.update_journal import dns_folder
 
     return _journals(dns_folder, environ, home)
 
 
 def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     from kubectl_eksdoc.errors import LocalJournalError
-    from kubectl_eksdoc.host.journal_file import runs
+    from kubectl_eksdoc.host.journals.journal_file import runs
 
     try:
         return tuple(Name(each, "on this machine") for each in reversed(runs(folder_of(environ, home))))
@@ -131,7 +131,7 @@ def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside
 def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
     """Remember what is found. Where nothing is, that is remembered for a while, too, with what was found before."""
     from kubectl_eksdoc.errors import EksdocError
-    from kubectl_eksdoc.host.known_names import Known
+    from kubectl_eksdoc.host.cache.known_names import Known
 
     try:
         names = _read(asked, environ, home)
@@ -195,8 +195,8 @@ def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
 
 
 def _known(environ: Mapping[str, str], home: str) -> KnownNames | None:
-    from kubectl_eksdoc.host.cache_files import cache_folder
-    from kubectl_eksdoc.host.known_names import KnownNames
+    from kubectl_eksdoc.host.cache.files import cache_folder
+    from kubectl_eksdoc.host.cache.known_names import KnownNames
 
     folder = cache_folder(environ, home)
     return None if folder is None else KnownNames(folder)

@@ -41,6 +41,6 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
 
 def packed(text: str) -> bytes:
     """Of a file: small enough for a ConfigMap where it can be; the same text gives the same bytes."""
-    from kubectl_eksdoc.host.packing import packed
+    from kubectl_eksdoc.host.documents.packing import packed
 
     return packed(text)

@@ -48,7 +48,7 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     import secrets
 
     from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
+    from kubectl_eksdoc.host.journals.journal_file import JournalFile, runs_folder
     from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock import Lock
@@ -209,7 +209,7 @@ def read_recorded(path: str) -> Entries | RunEvents:
     Raises:
         JournalError: it cannot be read.
     """
-    from kubectl_eksdoc.host import journal_file
+    from kubectl_eksdoc.host.journals import journal_file
 
     return journal_file.read_recorded(path)
 

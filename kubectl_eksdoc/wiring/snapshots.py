@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.rules.keeping.keys import Keep
     from kubectl_eksdoc.flows.beside import Recording
-    from kubectl_eksdoc.host.snapshot_file import SnapshotFile
+    from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
     from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -63,7 +63,7 @@ def take(
         SnapshotError: the file cannot be written; nothing of it is left then.
         AwsError: AWS describes another cluster.
     """
-    from kubectl_eksdoc.host.snapshot_file import SnapshotFile
+    from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
     from kubectl_eksdoc.objects.snapshot_text import written
 
     file = SnapshotFile(path)

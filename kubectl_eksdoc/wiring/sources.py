@@ -44,7 +44,7 @@ def open_reader(
 
         return DemoReader(raw)
     if source.snapshot:
-        from kubectl_eksdoc.host.snapshot import SnapshotReader
+        from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 
         snapshot = snapshot_of(source)
         if snapshot is not None:
@@ -63,7 +63,7 @@ def snapshot_of(source: SourceChoice) -> Snapshot | None:
     """
     if not source.snapshot:
         return None
-    from kubectl_eksdoc.host.kept_snapshot import snapshot_at
+    from kubectl_eksdoc.host.archives.kept_snapshot import snapshot_at
 
     return snapshot_at(source.snapshot)
 
@@ -72,7 +72,7 @@ def kept_reader(
     path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
 ) -> ClusterReader:
     """Of one scene of such a snapshot."""
-    from kubectl_eksdoc.host.kept_snapshot import KeptReader
+    from kubectl_eksdoc.host.archives.kept_snapshot import KeptReader
 
     return KeptReader(path, scene, told, progress, raw)
 
@@ -83,9 +83,9 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: it cannot be read, or is no drain plan of this version.
     """
-    from kubectl_eksdoc.host import baseline
+    from kubectl_eksdoc.host.saved import plan
 
-    return baseline.read_baseline(path)
+    return plan.read_baseline(path)
 
 
 def read_earlier(path: str, kind: str, command: str) -> Earlier:
@@ -94,13 +94,13 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
     Raises:
         BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings.
     """
-    from kubectl_eksdoc.host import earlier
+    from kubectl_eksdoc.host.saved import earlier
 
     return earlier.read_earlier(path, kind, command)
 
 
 def is_snapshot(path: str) -> bool:
     """Whether what lies there holds what was read, of which an answer can be made; what cannot be opened does not."""
-    from kubectl_eksdoc.host import earlier
+    from kubectl_eksdoc.host.saved import answer
 
-    return earlier.is_snapshot(path)
+    return answer.is_snapshot(path)

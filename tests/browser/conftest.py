@@ -10,7 +10,7 @@ import pytest
 
 from tests import needed
 from tests.browser.chromium import Tab, started
-from tests.browser.written import written
+from tests.browser.written import long_names, written
 
 AXE = "axe-core@4.14.1"
 """Its rules change with its version, so to the last digit."""
@@ -20,8 +20,13 @@ _COMMANDS = {
     "two steps": ("check", "--demo", "--target", "1.35"),
     "symptom": ("check", "--demo", "--symptom", "dns", "--changed-since", "60d"),
     "plan": ("drain", "plan", "--demo"),
+    "lenient": ("check", "--demo", "--target", "1.34", "--fail-on", "critical"),
 }
-PAGES = tuple(_COMMANDS)
+_OF_LONG_NAMES = {
+    "long names": ("check", "--target", "1.34"),
+    "plan of long names": ("drain", "plan", "--older-than", "v1.40"),
+}
+PAGES = (*_COMMANDS, *_OF_LONG_NAMES)
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +39,10 @@ def tab() -> Iterator[Tab]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """By the names in `PAGES`."""
     folder = tmp_path_factory.mktemp("pages")
-    return {name: written(folder / f"{name.replace(' ', '-')}.html", *argv) for name, argv in _COMMANDS.items()}
+    dump = long_names(folder / "dump")
+    of_dump = {name: (*argv, "--snapshot", str(dump)) for name, argv in _OF_LONG_NAMES.items()}
+    every = {**_COMMANDS, **of_dump}
+    return {name: written(folder / f"{name.replace(' ', '-')}.html", *argv) for name, argv in every.items()}
 
 
 @pytest.fixture(scope="session")

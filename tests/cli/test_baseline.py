@@ -107,7 +107,7 @@ def test_the_file_is_looked_at_before_the_cluster(tmp_path: Path) -> None:
     source = FakeSource(CLUSTER)
     ran = run_cli("drain", "plan", "old-0", "--baseline", str(tmp_path / "none.json"), source=source)
     assert ran.code == exits.USAGE
-    assert "error: cannot read the baseline" in ran.err and "none.json: No such file or directory" in ran.err
+    assert "error: cannot read the earlier answer" in ran.err and "none.json: No such file or directory" in ran.err
     assert source.asked == []
 
 

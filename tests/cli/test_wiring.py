@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.errors import ConfigError, SnapshotError
 from kubectl_eksdoc.flows.drain import READS
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tests.core.sim.cluster.planes import a_node_doc, a_pod_doc
 

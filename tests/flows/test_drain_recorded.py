@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 
 DATA = Path(__file__).parents[1] / "data"
 EVERYWHERE = DrainPolicy(partial=True)

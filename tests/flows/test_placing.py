@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.placing import NotPlaced
-from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, UsageError
 from kubectl_eksdoc.flows.placing import placed, tried
 
 AWAY = "kubectl delete everything"
@@ -98,3 +98,19 @@ def test_half_way_it_is_said_what_is_there_and_how_it_goes_away() -> None:
     with pytest.raises(ClusterError) as caught:
         placed(DOCS, first, lambda line: None, AWAY)
     assert caught.value.hint == "Nothing was created." and "was not created" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("error", "last"),
+    [(KeyboardInterrupt(), ", perhaps clusterrolebinding.rbac.authorization.k8s.io/a"), (Unauthorized("who?"), "")],
+)
+def test_broken_off_half_way_it_is_said_what_is_there(error: BaseException, last: str) -> None:
+    def refuses(kind: str, dry: bool) -> None:
+        if kind == "ClusterRoleBinding":
+            raise error
+
+    said = list[str]()
+    with pytest.raises(type(error)):
+        placed(DOCS, Ground(refuses), said.append, AWAY)
+    there = f"serviceaccount/a, clusterrole.rbac.authorization.k8s.io/a{last}"
+    assert said[-1] == f"broken off. There is by now: {there}. Take it away: {AWAY}"

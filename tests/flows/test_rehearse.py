@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
 from tests.flows.stages import CLUSTERS, made, recorded, staged, web

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.baseline import read_baseline
+from kubectl_eksdoc.host.saved.plan import read_baseline
 from kubectl_eksdoc.render.drain import Look, render
 from tests.render.comparisons import NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
@@ -91,13 +91,16 @@ def test_what_powershell_writes_is_read(encoding: str, tmp_path: Path) -> None:
         ("NaN", "is not JSON, or not all of it: NaN is no number in JSON"),
         ("[" * 200_000, "it is nested too deeply"),
         ("9" * 5000, "is not JSON"),
-        ("[]", "is no drain plan: it is JSON, but no object"),
-        ("null", "is no drain plan: it is JSON, but no object"),
-        ("{}", "is no drain plan: it is something else"),
-        ('{"apiVersion": "v1", "kind": "List", "items": []}', "is no drain plan: it is a List"),
-        ('{"apiVersion": "v1", "kind": "DrainPlan"}', "is no drain plan"),
-        ('{"apiVersion": 7, "kind": "DrainPlan"}', "is no drain plan"),
-        ('{"apiVersion": "eksdoc.io/v1alpha1", "kind": ["DrainPlan"]}', "is no drain plan: it is something else"),
+        ("[]", "is no answer of this tool: it is no object"),
+        ("null", "is no answer of this tool: it is no object"),
+        ("{}", "is no answer of this tool: it is something else"),
+        ('{"apiVersion": "v1", "kind": "List", "items": []}', "is no answer of this tool: it is a List, as a dump is"),
+        ('{"apiVersion": "v1", "kind": "DrainPlan"}', "is no answer of this tool"),
+        ('{"apiVersion": 7, "kind": "DrainPlan"}', "is no answer of this tool"),
+        (
+            '{"apiVersion": "eksdoc.io/v1alpha1", "kind": ["DrainPlan"]}',
+            "is no answer of this tool: it is something else",
+        ),
         ('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "DrainPlan"}', "metadata is missing"),
         (
             '{"apiVersion": "eksdoc.io/v1", "kind": "DrainPlan"}',
@@ -108,7 +111,7 @@ def test_what_powershell_writes_is_read(encoding: str, tmp_path: Path) -> None:
 )
 def test_what_is_no_plan_is_refused(text: str | bytes, said: str, tmp_path: Path) -> None:
     error = refusal(text, tmp_path)
-    assert error.message.startswith(f"the baseline {tmp_path / 'plan.json'} ")
+    assert error.message.removeprefix("the earlier answer ").startswith(f"{tmp_path / 'plan.json'} ")
     assert said in error.message
     assert "-o json > FILE" in error.hint
 
@@ -129,7 +132,7 @@ def test_a_plan_that_was_saved_before_times_were_sampled_has_the_usual_run_alone
 
 @pytest.mark.parametrize("path", ["nothing-here.json", "a\0b", "x" * 5000])
 def test_a_path_that_cannot_be_read(path: str, tmp_path: Path) -> None:
-    with pytest.raises(BaselineError, match="cannot read the baseline"):
+    with pytest.raises(BaselineError, match="cannot read the earlier answer"):
         read_baseline(str(tmp_path / path))
 
 

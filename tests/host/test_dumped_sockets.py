@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import chosen, kinds_of
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.rules.upgrades.sockets import flagged_by_dds
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from tests.host.dumps import a_list, a_small_dump, an_object, archive, as_kubectl, lists_of
 
 SOCK = {"name": "sock", "hostPath": {"path": "/var/run/docker.sock"}}

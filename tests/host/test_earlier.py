@@ -17,7 +17,8 @@ from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.since.changes import outline_of
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.earlier import is_snapshot, read_earlier
+from kubectl_eksdoc.host.saved.answer import is_snapshot
+from kubectl_eksdoc.host.saved.earlier import read_earlier
 from kubectl_eksdoc.render.check import FORMATS
 from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import SKEW, STUCK, accepted, usual, view
@@ -65,7 +66,7 @@ def test_an_answer_is_read_back_as_it_was_made(output: str, tmp_path: Path) -> N
             "is in the form eksdoc.io/v9, and this",
         ),
         ('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck"}', "metadata is missing"),
-        (gzip.compress(b"x" * 257 + b"ustar\x0000"), "is a snapshot, and not an answer: save the result with -o json"),
+        (gzip.compress(b"x" * 257 + b"ustar\x0000", mtime=0), "is a snapshot, and not an answer: save the result"),
         (b"\x1f\x8b\x08", "is not JSON: it is packed, and broken"),
         (b"PK\x03\x04", "is a snapshot, and not an answer: save the result with -o json"),
         (b"x" * 257 + b"ustar\x0000", "is a snapshot, and not an answer: save the result with -o json"),
@@ -83,6 +84,11 @@ def test_what_is_no_answer_is_refused(text: str | bytes, said: str, tmp_path: Pa
 def test_an_answer_of_another_command_is_named(tmp_path: Path) -> None:
     said = refusal(TEXT, tmp_path, IMDS_PROBE)
     assert said == "is an answer of another command than check: UpgradeCheck"
+
+
+def test_of_a_fleet_it_is_said_how_to_take_one(tmp_path: Path) -> None:
+    said = refusal('{"apiVersion": "eksdoc.io/v1alpha1", "kind": "Fleet"}', tmp_path)
+    assert said == "is the answer of a fleet: only that of one cluster is compared"
 
 
 def test_a_folder_is_a_dump_and_what_is_not_there_is_no_snapshot(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.fleet_file import named_file, read_fleet
+from kubectl_eksdoc.host.fleet.fleet_file import named_file, read_fleet
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 
@@ -96,3 +96,9 @@ def test_whatever_stands_in_it_is_a_list_or_refused(text: str) -> None:
         assert error.message.startswith("--fleet")
     finally:
         path.unlink()
+
+
+def test_a_path_is_no_flag_and_not_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fleet.yaml").write_text('[{snapshot: "-"}, {snapshot: --demo}]')
+    assert read_fleet("fleet.yaml", "") == [{"snapshot": "./-"}, {"snapshot": "./--demo"}]

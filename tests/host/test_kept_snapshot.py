@@ -19,8 +19,8 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.kept_snapshot import KeptReader, file_in, snapshot_at
-from kubectl_eksdoc.host.snapshot_file import MANIFEST, SnapshotFile
+from kubectl_eksdoc.host.archives.kept_snapshot import KeptReader, file_in, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST, SnapshotFile
 from kubectl_eksdoc.objects import snapshot_text
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 

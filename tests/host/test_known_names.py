@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.names import Name
-from kubectl_eksdoc.host.known_names import (
+from kubectl_eksdoc.host.cache.known_names import (
     FRESH_S,
     LARGEST,
     LONGEST_S,

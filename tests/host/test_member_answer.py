@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
-from kubectl_eksdoc.host.member_answer import outcome
+from kubectl_eksdoc.host.fleet.member_answer import outcome
 
 FINDING = {
     "code": "ami-al2",
@@ -94,6 +94,18 @@ def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> 
     assert ("--fleet-at-once" in found.hint) is (status == -9)
 
 
+@pytest.mark.parametrize("findings", [None, "none", {}])
+def test_an_answer_without_findings_is_not_clean(findings: object) -> None:
+    found = of(DOCUMENT | {"findings": findings}, 0)
+    assert found == Unanswered(70, "its process ended with exit code 0 and printed no UpgradeCheck")
+    without = {key: value for key, value in DOCUMENT.items() if key != "findings"}
+    assert of(without, 0) == found
+
+
+def test_what_could_not_be_printed_again_is_not_read() -> None:
+    assert isinstance(of(DOCUMENT | {"more": float("nan")}), Unanswered)
+
+
 @pytest.mark.parametrize("printed", [b"", b"{", b"[]", b"\xff", b'{"kind": "DrainPlan"}', b"[" * 100_000])
 def test_an_answer_that_is_none_is_a_bug(printed: bytes) -> None:
     found = outcome(1, printed, "", UPGRADE_CHECK)
@@ -125,6 +137,20 @@ def test_what_only_the_metadata_service_has() -> None:
     assert [each.text for each in found.figures] == ["2 of 4", "3", "2"]
 
 
+def test_a_figure_says_what_it_does_not_count() -> None:
+    groups = [
+        {"nodes": ["a", "b"], "now": {"verdict": "unknown"}, "next": {"verdict": "reachable"}, "pods": {}},
+        {"nodes": ["c"], "now": {"verdict": "cut off"}, "next": {"verdict": "unknown"}, "pods": {"brokenNow": [{}]}},
+    ]
+    found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
+    assert isinstance(found, Answered)
+    assert [each.text for each in found.figures] == ["1 of 3, 2 unknown", "1 ?", "0 ?"]
+    unread = [{"code": "addon-object-unread", "status": "unknown"}]
+    found = of(DOCUMENT | {"kind": ADDON_DIFF, "addons": [{"name": "coredns"}], "findings": unread}, kind=ADDON_DIFF)
+    assert isinstance(found, Answered)
+    assert found.figures == (Figure("ADD-ONS", "1"), Figure("AT RISK", "?"))
+
+
 WORDS = ["findings", "metadata", "cluster", "subject", "groups", "nodes", "now", "pods", "addons", "fields", "name"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -136,7 +162,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(WORDS), JSON), st.sampled_from([UPGRADE_CHECK, ADDON_DIFF, IMDS_PROBE]))
 def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) -> None:
     found = of(DOCUMENT | more | {"kind": kind}, kind=kind)
-    assert isinstance(found, Answered)
+    assert isinstance(found, Answered if isinstance(more.get("findings", []), list) else Unanswered)
 
 
 @given(st.integers(-70, 255), st.binary(max_size=40), st.text(max_size=40))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome, Unanswered
-from kubectl_eksdoc.host.member_environment import environment_of
-from kubectl_eksdoc.host.member_process import Asked, MemberProcesses, own_program
+from kubectl_eksdoc.host.fleet.member_environment import environment_of
+from kubectl_eksdoc.host.fleet.member_process import Asked, MemberProcesses, own_program
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})
@@ -128,7 +128,7 @@ def test_who_hangs_is_ended_with_all_that_was_started(tmp_path: Path) -> None:
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "child = os.fork()\n"
         f"open({str(noted)!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
-        "print('waiting for a login', file=sys.stderr, flush=True)\n"
+        "os.write(2, b'waiting for a login\\n')\n"  # both do: print() writes the end of a line apart
         "time.sleep(600)"
     )
     begun_s = time.monotonic()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.packing import packed, unpacked
+from kubectl_eksdoc.host.documents.packing import packed, unpacked
 
 
 @settings(deadline=None)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.plain_yaml import looks_like_yaml, plain_yaml
+from kubectl_eksdoc.host.documents.plain_yaml import looks_like_yaml, plain_yaml
 from kubectl_eksdoc.render.encode import to_yaml
 
 TEXTS = st.text(string.printable + "é한\u2028", max_size=12)
@@ -30,7 +30,7 @@ def test_what_was_written_is_read(value: object) -> None:
     [
         ("a: b", {"a": "b"}),
         ("# said\na: ~\nb: 1.5\nc: -3\nd: 2026-11-20T08:51:00Z\ne: 0x10\n", None),
-        ("a: &x [1]\nb: !!int c", {"a": [1], "b": "c"}),
+        ("a: &x [1]\nb: !!str 1", {"a": [1], "b": "1"}),
         ("1: x", {"1": "x"}),
         ("a: " + "9" * 400, {"a": "9" * 400}),
     ],
@@ -48,8 +48,10 @@ def test_plain_values(text: str, found: object) -> None:
         (b"a: " + b"[" * 200_000, "it is nested too deeply"),
         (b"a: [1", "while parsing"),
         (b"? [a]\n: b", "a key of it is no text"),
+        (b"a: !!int c", "it has tags"),
+        (b"!!python/object/apply:os.system [ls]", "it has tags"),
         (b"a: b\n---\na: c", "it holds 2 documents"),
-        (b"# nothing", "it holds 0 documents"),
+        (b"a: 1\nb: 2\na: 3", "'a' is twice in one object"),
         (b"a: \xff", "unacceptable character"),
     ],
 )

@@ -16,8 +16,8 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archive import BOUNDS, Bounds
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.archive import BOUNDS, Bounds
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from tests.host import dumps
 
 SMALL = dumps.as_kubectl(dumps.a_small_dump())

@@ -78,7 +78,7 @@ def test_json_is_read_too_and_so_is_a_list_under_its_name(tmp_path: Path) -> Non
         ("code: dns-on-spot", "holds no list of entries"),
         ("- {", "neither YAML nor JSON"),
         ("- &a {code: dns-on-spot, reason: x, until: 2027-01-31}\n- *a", "aliases"),
-        ("!!python/object/apply:os.system [ls]", "neither YAML nor JSON"),
+        ("!!python/object/apply:os.system [ls]", "neither YAML nor JSON: it has tags"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_entry(tmp_path: Path, text: str, says: str) -> None:

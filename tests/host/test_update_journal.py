@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.update_journal import UpdateJournalFile, read_update, updates, updates_folder
+from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile, read_update, updates, updates_folder
 
 ENTRY = {"entry": "begun", "who": "änn"}
 

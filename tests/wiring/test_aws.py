@@ -19,8 +19,8 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
-from kubectl_eksdoc.host.aws_answers import STEM
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.aws_answers import STEM
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.aws_access import AwsWanted
 from kubectl_eksdoc.wiring.aws import DemoAnswers, open_aws
 from kubectl_eksdoc.wiring.sources import SourceChoice

@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.flows.addon_sending import Prepared
-    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping

@@ -47,6 +47,9 @@ _SCHEDULE, _ZONE, _NAME, _SECRET = "--schedule", "--time-zone", "--job-name", "-
 
 _OF_SECRET = re.compile(r"([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?):([-._a-zA-Z0-9]+(?:,[-._a-zA-Z0-9]+)*)\Z")
 
+_LONGEST_KEY = 253
+"""And none is ``.`` or begins with ``..`` (IsConfigMapKey, k8s.io/apimachinery/pkg/util/validation)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -129,7 +132,8 @@ def _fleet(text: str | None) -> Fleet | None:
         return None
     match = _OF_SECRET.match(text)
     keys = match[2].split(",") if match else []
-    if match is None or len(set(keys)) < len(keys):
+    odd = [key for key in keys if key == "." or key.startswith("..") or len(key) > _LONGEST_KEY]
+    if match is None or odd or len(set(keys)) < len(keys):
         raise UsageError(f"{_SECRET} {text!r} names no keys of a Secret, or one twice", "Write NAME:KEY,KEY.")
     return Fleet(match[1], tuple(keys))
 
@@ -149,6 +153,8 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
         )
     if wanted.how.apply:
         check_writable(around.environ, COMMAND, "check reads only")
+    else:
+        in_cluster.told_unapplied(wanted.given, around)
     who = around.edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
     if wanted.fleet is None and not (who.cluster and who.region):
         raise UsageError(
@@ -255,7 +261,7 @@ def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc
         *((_identity(who, errand),) if not errand.role and who.cluster and who.region else ()),
         Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
         Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
-        Step("read the latest log:", logs(errand, reached)),
+        Step("read their logs:", logs(errand, reached, follow=False)),
         Step("remove these objects:", taken_away(errand, reached)),
     )
     return Manifests(about, steps, tuple(docs))

@@ -35,6 +35,20 @@ Remove the links that install has made, also those whose program is gone; nothin
 _STATUS = """\
 Tell for each program kubectl-X of this tool whether kubectl finds a completer. Exit codes: 0 all have one, 1 not all.
 """
+_SHELL = {
+    "bash": """\
+Print what bash runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
+source <(kubectl-eksdoc completion bash), and for all of them that line in ~/.bashrc.
+""",
+    "zsh": """\
+Print what zsh runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell, behind compinit:
+source <(kubectl-eksdoc completion zsh), or as a file _kubectl-eksdoc in a folder of $fpath.
+""",
+    "fish": """\
+Print what fish runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
+kubectl-eksdoc completion fish | source, or as ~/.config/fish/completions/kubectl-eksdoc.fish.
+""",
+}
 _NO_VERSION = "kubectl asks them from 1.26 on; which version yours is tells: kubectl version --client"
 
 
@@ -47,8 +61,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     _add(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
     _add(under, "status", "which there are, and what is missing", _STATUS, status)
     for shell, script in BY_SHELL.items():
-        first = script.splitlines()[1 if script.startswith("#compdef") else 0].lstrip("# ")
-        _add(under, shell, f"print what {shell} needs for kubectl-eksdoc itself", first, _printing(script))
+        _add(under, shell, f"print what {shell} needs for kubectl-eksdoc itself", _SHELL[shell], _printing(script))
 
 
 def _add(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.run.dns.taking_up import Verified, Wanted
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.flows.dns_verify import Verifying
-    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
@@ -303,7 +303,7 @@ def _of_update(view: DnsChangeView, again: UpdateView, ended: Ended) -> DnsChang
 
 
 def _read_map(keeping: Keeping, world: AddonWorld) -> Doc:
-    from kubectl_eksdoc.host.update_journal import read_update
+    from kubectl_eksdoc.host.journals.update_journal import read_update
     from kubectl_eksdoc.wiring.dns_change import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)

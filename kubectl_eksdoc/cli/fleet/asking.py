@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.render.look import Look
 
 _SHOWN = 3
+_OF_FILES = ("@", "./", "../", "/", "~/")
+"""What begins so can be no context that was meant."""
 
 
 def over_fleet(
@@ -65,8 +67,12 @@ def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
     from kubectl_eksdoc.core.plan.fleet import choosing
     from kubectl_eksdoc.wiring import fleet
 
-    contexts = fleet.contexts(options.connection)
     path = fleet.file_of(choice.text)
+    if path and choice.text.startswith(_OF_FILES):
+        found = fleet.entries(path, choosing.WANTED)
+        if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
+            return choosing.listed(found, (), f"--fleet {path}")
+    contexts = fleet.contexts(options.connection)
     if not path:
         return choosing.named(choice.text, contexts)
     if choice.text in contexts:

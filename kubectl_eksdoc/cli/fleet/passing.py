@@ -51,7 +51,7 @@ def connection_of(options: GlobalOptions, member: Member) -> Connection:
 
 def _reach(options: GlobalOptions, member: Member) -> tuple[str, ...]:
     if member.snapshot:
-        return ("--snapshot", member.snapshot)
+        return reaching.words(SourceChoice(snapshot=member.snapshot), options, "")
     own = replace(
         options,
         connection=connection_of(options, member),

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.plan.in_cluster.errand import PROGRAM
 from kubectl_eksdoc.errors import UsageError
 
@@ -19,7 +21,14 @@ OUTPUTS = ("table", "wide", "yaml", "json")
 """Of objects; those of tables are YAML here."""
 
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+\Z")
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*\Z")
+_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_IMAGE = re.compile(
+    rf"(?=.{{1,512}}\Z)(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@{_DIGEST})?\Z"
+)
+"""As a node takes it (github.com/distribution/reference regexp.go); of any other the API server says nothing, and the
+pod waits for ever (InvalidImageName)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +68,20 @@ def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> Inside | N
                 raise UsageError(f"{flag} is about what runs inside the cluster", f"Say {IN_CLUSTER}, too.")
         return None
     image, role = DEFAULT_IMAGE if args.image is None else args.image, args.role_arn or ""
-    if not _IMAGE.match(image):
-        raise UsageError(f"{image!r} is no name of an image", f"Write REGISTRY/{DEFAULT_IMAGE}.")
+    if args.image is not None and not _IMAGE.match(image):
+        raise UsageError(
+            f"{image!r} is no name of an image",
+            f"Write REGISTRY/{DEFAULT_IMAGE}, or REGISTRY/{PROGRAM}@sha256:…; all but the registry in small letters.",
+        )
     if role and not _ROLE.match(role):
         raise UsageError(f"{role!r} is no ARN of a role", "Write arn:aws:iam::111122223333:role/NAME.")
     return Inside(args.apply, image, role)
+
+
+def told_unapplied(given: Given, around: Surroundings) -> None:
+    """Whoever has confirmed it in advance may think that it is done."""
+    if given.yes or given.expect is not None:
+        around.note(f"nothing is created: that takes {APPLY}, too")
 
 
 def check_output(output: str) -> None:

@@ -206,7 +206,7 @@ def resumed(
 def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
     from kubectl_eksdoc.core.run.metadata.kept import from_doc
     from kubectl_eksdoc.flows.metadata_fix.template import Past
-    from kubectl_eksdoc.host.update_journal import read_update
+    from kubectl_eksdoc.host.journals.update_journal import read_update
     from kubectl_eksdoc.wiring.metadata_fixes import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)

@@ -48,7 +48,7 @@ The first Ctrl-C stops it and waits for what is under way, the second leaves at 
 Examples:
   %(prog)s --nodegroup blue
   %(prog)s --nodegroup blue --max-unavailable 3 --stop-pending 5m
-  %(prog)s --plan read.json                 as saved by: drain plan … -o json > read.json
+  %(prog)s --plan read.json                 # as saved by: drain plan … -o json > read.json
   %(prog)s --nodegroup blue --dry-run
   %(prog)s --nodegroup blue --yes --expect-nodes 12 -o json
   %(prog)s --nodegroup blue --in-cluster --apply --image registry.example/kubectl-eksdoc:1

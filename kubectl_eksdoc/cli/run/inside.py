@@ -22,7 +22,8 @@ from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.core.model.journal import is_run_id
+from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -32,6 +33,8 @@ if TYPE_CHECKING:  # help must not pay for plans
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
 PLAN = "plan.json.gz"
+NAMES = "eksdoc-drain-"
+"""What the names of all its objects begin with; the run's id follows."""
 
 FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.STOPPED, exits.DRIFTED, exits.BUG)
 """Whatever ends so would end so again, or somebody has to decide first. Where the cluster did not answer, or the
@@ -62,6 +65,7 @@ def inside(
 
     Raises:
         UsageError: it cannot be done so, or what was typed is something else.
+        Locked: another one is under way.
         EksdocError: as `applying.shown_or_created`.
     """
     from kubectl_eksdoc.core.plan.in_cluster.objects import objects
@@ -71,7 +75,10 @@ def inside(
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
     if how.apply:
+        _check_jobs(read)
         check_others(wanted, around)(read.cluster, read.plan)
+    else:
+        in_cluster.told_unapplied(given, around)
     run = around.edges.new_run_id(around.now())
     errand = _errand(wanted, read, run, _packed(plan, around), how)
     away = avoided((target.node for target in read.plan.targets), read.cluster.nodes)
@@ -92,6 +99,24 @@ def inside(
         dry,
     )
     return shown_or_created(ready, wanted.plan.options, around)
+
+
+def _check_jobs(read: Read) -> None:
+    """A Job whose pod has not come up yet has no journal by which anything knew of it.
+
+    Raises:
+        Locked: the Job of an earlier one is not over.
+    """
+    from kubectl_eksdoc.core.model.commands import shell
+
+    for job in read.cluster.jobs:
+        if job.name.startswith(NAMES) and is_run_id(job.name.removeprefix(NAMES)) and not job.finished:
+            look = shell("kubectl", "describe", f"job/{job.name}", "-n", job.namespace)
+            away = shell("kubectl", "delete", f"job/{job.name}", "-n", job.namespace)
+            raise Locked(
+                f"another Job drains here: {job.key} is not over, though perhaps it has not begun",
+                f"Nothing was created. One drain at a time: see it, or take it away.\n    {look}\n    {away}",
+            )
 
 
 def _packed(plan: Doc, around: Surroundings) -> bytes:
@@ -130,7 +155,7 @@ def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> E
     )
     files = {PLAN: b64encode(plan).decode()}
     return Errand(
-        f"eksdoc-drain-{run}",
+        f"{NAMES}{run}",
         "drain-run",
         run,
         wanted.namespace,
@@ -159,17 +184,18 @@ def _manifests(
 
     cluster = confirming.name_of(read.cluster.identity) or "this cluster"
     groups = ", ".join(dict.fromkeys(name for _, names in away.groups for name in names))
+    rather = f", and on {groups} only for want of another place" if groups else ""
     about = (
         f"kubectl eksdoc {__version__}: a Job drains {confirming.NODES.said(read.nodes)} of {cluster}, as run "
         f"{errand.instance}. It begins when it is created.",
-        f"Its pod keeps away from all {len(away.hosts)} targets{f' and from {groups}' if groups else ''}. If it is "
-        "killed, another pod goes on with the same run.",
+        f"Its pod runs on none of the {away.count} targets{rather}. "
+        "If it is killed, another pod goes on with the same run.",
         "It does nothing (exit code 7) if the cluster is not as in its plan any more.",
         "Create it with --apply, or by: kubectl create -f FILE",
     )
     steps = (
         Step("see how it stands:", drain("status", "-w")),
-        Step("read its log:", logs(errand, reached)),
+        Step("read its log:", logs(errand, reached, follow=True)),
         Step("pause it:", drain("pause")),
         Step("go on:", drain("resume")),
         Step("end it:", drain("abort")),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary, is_run_id
 from kubectl_eksdoc.errors import UsageError
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
@@ -35,6 +36,15 @@ class RunRequest:
         return RunRequest(GlobalOptions.from_args(args), run_options.namespace_from(args), run)
 
 
+def _not_begun(name: str) -> str:
+    """Its Job may be there, and wait for a node or an image: then nobody can pause what begins a moment later."""
+    if not is_run_id(name):
+        return ""
+    look = shell("kubectl", "get", "jobs,pods", "-A", "-l", f"app.kubernetes.io/instance={name}")
+    said = "One of --in-cluster is there once its Job's pod has begun it; until then only deleting the Job ends it"
+    return f"\n{said}: {look}"
+
+
 def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:
     return [run for run in runs if run.phase != Phase.ENDED.value]
 
@@ -48,7 +58,7 @@ def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], w
     if name:
         found = next((run for run in runs if run.run == name), None)
         if found is None:
-            raise UsageError(f"there is no run {name}", LIST)
+            raise UsageError(f"there is no run {name}", f"{LIST}{_not_begun(name)}")
         return found
     if len(among) == 1:
         return among[0]

@@ -41,7 +41,7 @@ Examples:
   %(prog)s -w
   %(prog)s 20261120-193005-4f2a -o json
   %(prog)s 20261120-193005-4f2a --events
-  %(prog)s --attach                         what kubectl drain or a node group's update is doing
+  %(prog)s --attach                         # what kubectl drain or a node group's update is doing
   %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
 """
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Cell, Column, Row
@@ -16,6 +17,8 @@ _SIGNS = {
     Status.FAIL: Cell("✗", Tone.BAD),
     Status.UNKNOWN: Cell("?", Tone.UNKNOWN),
 }
+_PASSED_OVER = Cell("○", Tone.FAINT)
+"""Nothing counts, for --fail-on alone: nobody is to take that for well."""
 
 
 def areas(plan: CheckPlan) -> Drawn:
@@ -36,8 +39,11 @@ def areas(plan: CheckPlan) -> Drawn:
             unsure = [each for each in found if each.status is Status.UNKNOWN]
             status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
             worst = next(iter((*in_order(fails), *in_order(unsure))), None)
-            said = "" if worst is None else f"{worst.subject}: {worst.message}"
-            rows.append([_SIGNS[status], area.value, str(len(judged)), _n(fails), _n(unsure), said])
+            slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
+            sign, said = _SIGNS[status], "" if worst is None else f"{worst.subject}: {worst.message}"
+            if worst is None and slight:
+                sign, said = _PASSED_OVER, f"less severe than --fail-on {plan.wish.fail_on.value}: {slight}"
+            rows.append([sign, area.value, str(len(judged)), _n(fails), _n(unsure), said])
     return columns, rows
 
 

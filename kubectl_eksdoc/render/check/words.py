@@ -46,6 +46,15 @@ def suppressed(plan: CheckPlan) -> str:
     return f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
 
 
+def partly(plan: CheckPlan) -> str:
+    """That this is no answer to whether the cluster may be upgraded; "" where it is one."""
+    if plan.wish.whole:
+        return ""
+    gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
+    only = (f"--only {', '.join(sorted(plan.wish.only))}",) if plan.wish.only else ()
+    return f"Only a part was looked at ({'; '.join((*gate, *only))}): the rest of the upgrade may have obstacles."
+
+
 def symptom(found: Diagnosis) -> str:
     """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
     unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""
@@ -89,7 +98,7 @@ def verdict(plan: CheckPlan) -> Verdict:
     beside = len(plan.of(None, Status.FAIL))
     if beside:
         return Verdict("Nothing blocks a step", f"; {counted(beside, 'finding')} besides.", False)
-    slight = sum(_too_slight(plan, each) for each in plan.findings)
+    slight = sum(too_slight(plan, each) for each in plan.findings)
     if slight:
         verb = "is" if slight == 1 else "are"
         rest = f": {counted(slight, 'finding')} {verb} less severe."
@@ -97,7 +106,12 @@ def verdict(plan: CheckPlan) -> Verdict:
     return Verdict("Nothing to do", ": all that was looked at is as it should be.", False)
 
 
-def _too_slight(plan: CheckPlan, found: Finding) -> bool:
+def slight_at(plan: CheckPlan, gate: Gate) -> int:
+    """So many do not count there for their severity alone."""
+    return sum(too_slight(plan, each) for one in plan.judged if one.check.gate is gate for each in one.findings)
+
+
+def too_slight(plan: CheckPlan, found: Finding) -> bool:
     """What does not count for its severity alone; advice to read (unknown, info) is nothing to mend."""
     told = found.status is Status.FAIL or (found.status is Status.UNKNOWN and found.severity is not Severity.INFO)
     return told and not plan.counts(found)

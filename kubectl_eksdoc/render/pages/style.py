@@ -51,9 +51,10 @@ details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .
 summary .code { font-weight: 650; }
 .tag { display: inline-block; padding: 0 .45rem; border: 1px solid var(--line); border-radius: .8rem;
   font-size: .8rem; color: var(--soft); white-space: nowrap; }
+.tag.name { white-space: normal; overflow-wrap: anywhere; }
 .evidence { font-size: .9rem; color: var(--soft); }
 .remedy { margin: .7rem 0 0; }
-.remedy > .said { display: grid; grid-template-columns: 5.6rem 1fr; }
+.remedy > .said { display: grid; grid-template-columns: 5.6rem minmax(0, 1fr); }
 .flag { white-space: nowrap; }
 .when { font-weight: 600; }
 code, td.name, span.name, li.name {
@@ -108,7 +109,7 @@ footer { margin-top: 2.5rem; font-size: .83rem; color: var(--soft); }
   body { max-width: none; padding: 0; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   nav { display: none; }
   .scroll { overflow: visible; } table { font-size: 8pt; }
-  td.name, td.s { white-space: normal; overflow-wrap: anywhere; }
+  td:not(.n) { white-space: normal; overflow-wrap: anywhere; min-width: 4.5em; }
   details::details-content { content-visibility: visible; display: block; height: auto; }
   tr, pre, .remedy { break-inside: avoid; } h2, h3, summary { break-after: avoid; }
 }

@@ -101,6 +101,8 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert "eks:DescribeCluster" in head and "It may read Secrets" in head
     assert "kubectl create job -n kube-system eksdoc-check-now --from cronjob/eksdoc-check" in head
     assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
+    (logs,) = (line for line in head.splitlines() if "kubectl logs" in line)
+    assert " -f " not in logs, "kubectl follows five pods at most, and there are more of many Jobs"
     assert [doc["kind"] for doc in yaml.safe_load_all(ran.out)][-1] == "CronJob"
 
 
@@ -130,6 +132,21 @@ def test_it_is_created_once_and_never_written_over(api: Api, ann: Machine) -> No
     assert ran.code == 0, ran.err
 
 
+def test_one_that_waits_for_ever_ends_so_that_the_next_may_begin(ann: Machine) -> None:
+    spec = shown(ann)[-1]["spec"]
+    assert spec["concurrencyPolicy"] == "Forbid" and spec["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 3600
+    keys = ",".join(f"c{number}" for number in range(17))
+    ran = ann.run("check", "--in-cluster", "--schedule", "@daily", "-o", "json", "--kubeconfig-secret", f"s:{keys}")
+    (cron,) = (doc for doc in json.loads(ran.out)["items"] if doc["kind"] == "CronJob")
+    assert cron["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 3 * 3600
+
+
+def test_what_is_asked_is_written_so_that_kubernetes_puts_nothing_in_its_place(ann: Machine) -> None:
+    docs = shown(ann, "--cluster-name", "la$(HOME)b")
+    (container,) = docs[-1]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert "la$$(HOME)b" in container["args"]
+
+
 def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
     meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
     theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
@@ -150,6 +167,8 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
         (("--schedule", "@daily", "--job-name", "a" * 53), "is no name for a CronJob"),
         (("--schedule", "@daily", "--kubeconfig-secret", "clusters"), "names no keys of a Secret"),
         (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,a"), "or one twice"),
+        (("--schedule", "@daily", "--kubeconfig-secret", "clusters:a,..b"), "names no keys of a Secret"),
+        (("--schedule", "@daily", "--kubeconfig-secret", f"clusters:{'a' * 254}"), "names no keys of a Secret"),
         (("--schedule", "0 6 31 2 *"), "is never due"),
         (("--schedule", "@daily", "-n", "a/b"), "is no name of a namespace"),
         (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),

@@ -23,6 +23,7 @@ from tests.cli.run.served import Machine, machine
 from tests.embedded.clients import worlds
 
 BLUE = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
+DIGEST = "0" * 64
 YES = ("--apply", "--yes", "--expect-nodes", "1")
 
 
@@ -74,16 +75,25 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     run = job_of(docs)["metadata"]["labels"]["app.kubernetes.io/instance"]
     said = "\n".join(head)
     assert f"a Job drains 1 node of lab, as run {run}" in said
-    assert "keeps away from all 6 targets and from blue" in said
+    assert "runs on none of the 6 targets, and on blue only for want of another place" in said
     for verb in ("status", "pause", "resume", "abort", "rollback"):
         assert f"kubectl eksdoc drain {verb} {run}" in said
+    assert "-f --max-log-requests=20 --tail=-1" in said, "a pod may fail 12 times"
     assert "kubectl delete cronjobs.batch,jobs.batch" in said and "kubectl create -f FILE" in said
     assert [doc["kind"] for doc in docs][-2:] == ["ConfigMap", "Job"]
 
 
 def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine) -> None:
     ran = ann.run(
-        *BLUE, "-o", "json", "--stop-pending", "5m", "--cluster-name", "lab", "--image", "reg.example/e@sha256:0"
+        *BLUE,
+        "-o",
+        "json",
+        "--stop-pending",
+        "5m",
+        "--cluster-name",
+        "lab",
+        "--image",
+        f"reg.example/e@sha256:{DIGEST}",
     )
     docs = docs_of(ran.out)
     (container,) = job_of(docs)["spec"]["template"]["spec"]["containers"]
@@ -92,7 +102,7 @@ def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine)
         f"drain run --plan /etc/eksdoc/plan.json.gz --carry-on {run} --yes --expect-nodes 1 --stop-pending 300.0s "
         "--journal-namespace kube-system --cluster-name lab --region ap-northeast-2"
     )
-    assert container["image"] == "reg.example/e@sha256:0"
+    assert container["image"] == f"reg.example/e@sha256:{DIGEST}"
     (text,) = next(doc["binaryData"].values() for doc in docs if doc["kind"] == "ConfigMap")
     plan = json.loads(decompress(b64decode(text)))
     assert plan["kind"] == "DrainPlan" and plan["metadata"]["toolVersion"] == __version__
@@ -163,6 +173,35 @@ def test_nothing_is_created_without_what_must_be_typed(api: Api, ann: Machine) -
     assert ours(api) == set()
 
 
+def test_a_second_one_is_refused_while_the_job_of_the_first_has_not_even_begun(api: Api, ann: Machine) -> None:
+    assert ann.run(*BLUE, *YES).code == 0
+    before = ours(api)
+    ran = ann.run(*BLUE, *YES)
+    assert ran.code == 3 and "is not over, though perhaps it has not begun" in ran.err, ran.err
+    assert "kubectl describe job/eksdoc-drain-" in ran.err and ours(api) == before
+
+
+def test_a_namespace_that_is_not_there_is_to_be_made_first(ann: Machine) -> None:
+    ran = ann.run(*BLUE, *YES, "--journal-namespace", "nope")
+    assert ran.code == 3 and "there is no namespace nope" in ran.err, ran.err
+    assert "kubectl create namespace nope" in ran.err
+
+
+def test_a_run_whose_job_has_not_begun_is_to_be_found_by_its_job(ann: Machine) -> None:
+    ran = ann.run(*BLUE, *YES, "-o", "json")
+    run = job_of(docs_of(ran.out))["metadata"]["labels"]["app.kubernetes.io/instance"]
+    for verb in ("status", "pause", "abort"):
+        ran = ann.run("drain", verb, run)
+        assert ran.code == 2 and "\nOne of --in-cluster is there once" in ran.err, ran.err
+        assert f"kubectl get jobs,pods -A -l app.kubernetes.io/instance={run}" in ran.err
+
+
+def test_who_confirms_without_apply_is_told_that_nothing_is_created(ann: Machine) -> None:
+    ran = ann.run(*BLUE, *YES[1:])
+    assert ran.code == 0 and "nothing is created: that takes --apply, too" in ran.err
+    assert "nothing is created" not in ann.run(*BLUE).err
+
+
 def test_who_may_not_is_told_before_anything_is_there(api: Api, server: Server, tmp_path: Path) -> None:
     viewer = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
     ran = viewer.run(*BLUE, *YES)
@@ -178,6 +217,9 @@ def test_who_may_not_is_told_before_anything_is_there(api: Api, server: Server, 
         (("--carry-on", "r1"), "chooses the run's id itself"),
         (("-o", "markdown"), "have no output format 'markdown'"),
         (("--image", "a b"), "is no name of an image"),
+        (("--image", "Reg.Example/Foo:1"), "all but the registry in small letters"),
+        (("--image", "foo::"), "is no name of an image"),
+        (("--image", "foo@sha256:00"), "is no name of an image"),
         (("--role-arn", "eksdoc"), "is no ARN of a role"),
     ],
 )

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.demo.interruption.cluster import extend
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.interruption import KINDS, interruption_facts
-from kubectl_eksdoc.host.aws_answers import STEM
+from kubectl_eksdoc.host.archives.aws_answers import STEM
 from kubectl_eksdoc.kube.aws_access import AwsWanted
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld, open_interruption

@@ -15,7 +15,7 @@ from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.flows.metadata import KINDS, metadata_facts
-from kubectl_eksdoc.host.aws_answers import STEM
+from kubectl_eksdoc.host.archives.aws_answers import STEM
 from kubectl_eksdoc.kube.aws_access import AwsWanted
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.metadata import MetadataWorld, open_metadata

@@ -17,7 +17,7 @@ from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.server import serving
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.reader import LiveReader
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.server import Server, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
 from kubectl_eksdoc.flows.run.journal import RunJournal
-from kubectl_eksdoc.host.journal_file import JournalFile, read_run, runs_folder
+from kubectl_eksdoc.host.journals.journal_file import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.journal.asked import Asked
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps

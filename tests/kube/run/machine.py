@@ -22,7 +22,7 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.rolling_back import roll_back
 from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
-from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
+from kubectl_eksdoc.host.journals.journal_file import JournalFile, runs_folder
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field.live import LiveField

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.core.plan.check.registry import chosen
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.check import FORMATS, CheckView
@@ -285,3 +286,33 @@ def test_unknowns_that_lack_the_same_are_one_row() -> None:
     section = text[text.index('<section id="unknown">') : text.index('<section id="judged">')]
     assert section.count("<tr>") == 1 + 1 + 1 + 2
     assert "Node n-0 and 6 more" in section and "Addon coredns and 8 more" in section
+
+
+def test_who_reads_a_part_is_told_that_it_is_one() -> None:
+    only = html(view(list(chosen([SKEW.code.name])), Wish(only=frozenset({SKEW.code.name}))))
+    said = f"Only a part was looked at (--only {SKEW.code.name}): the rest of the upgrade may have obstacles."
+    assert f'<p class="part"><b>{said}</b></p>' in only
+    assert "(--gate before-nodes)" in html(view(wish=Wish(gate=Gate.BEFORE_NODES)))
+    assert "Only a part" not in html(view())
+
+
+def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
+    slight = replace(SKEW, severity=Severity.LOW)
+    unsure = replace(UNFIT, severity=Severity.LOW)
+    checks = [
+        check(Area.NODES, Gate.BEFORE_NODES, slight),
+        check(Area.ADDONS, None, unsure),
+        check(Area.SUPPORT, None, STUCK),
+    ]
+    rules = (accepted(STUCK, "agreed"),)
+    of = view(checks, Wish(fail_on=Severity.HIGH, suppressions=rules))
+    sign = r'<li class="(\w+)"><span class="sign" aria-hidden="true">(.)</span>'
+    told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", html(of))
+    lights = {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}
+    assert lights["Nodes"] == ("unseen", "○", "1 less severe")
+    assert lights["Add-ons and controllers"] == ("unseen", "○", "1 less severe")
+    assert lights["Support"] == ("unseen", "○", "1 suppressed")
+    assert "○ nothing counts at --fail-on high; 1 less severe" in html(of)
+    assert "nothing counts, but for --fail-on or a suppression alone" in html(of)
+    short = FORMATS.render(of, "table", LOOK)
+    assert "○  nodes" in short and "less severe than --fail-on high: 1" in short

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.core.model.journal import Entries
 from kubectl_eksdoc.core.run.recording import Recording, of_journal
 from kubectl_eksdoc.core.run.retelling import of_events
-from kubectl_eksdoc.host.journal_file import read_recorded
+from kubectl_eksdoc.host.journals.journal_file import read_recorded
 from kubectl_eksdoc.tui.replay.again import Again
 from kubectl_eksdoc.tui.replay.app import ReplayApp
 from kubectl_eksdoc.tui.replay.screen import ReplayScreen

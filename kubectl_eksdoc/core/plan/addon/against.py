@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model import addon_past_codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
@@ -17,11 +18,26 @@ from kubectl_eksdoc.core.plan.since.side import Scope, Side
 
 KIN = {
     code.name: frozenset({codes.OBJECT_UNREAD.name, codes.FIELD_UNKNOWN.name})
-    for code in (codes.FIELD_RESET, codes.FIELD_CONFLICT, codes.FIELD_KEPT, codes.OWNERSHIP_GROWS, codes.OTHER_WRITER)
+    for code in (
+        codes.FIELD_RESET,
+        codes.FIELD_CONFLICT,
+        codes.FIELD_KEPT,
+        codes.FIELD_UNKNOWN,
+        codes.OWNERSHIP_GROWS,
+        codes.OTHER_WRITER,
+    )
 }
 """An object that nobody could look at hides what becomes of its fields."""
 
+OF_FIELDS = frozenset(
+    code.name
+    for code in (codes.FIELD_RESET, codes.FIELD_CONFLICT, codes.FIELD_KEPT, codes.FIELD_UNKNOWN, codes.OWNERSHIP_GROWS)
+)
+"""An object may have several of each, a field each."""
+
 _NEEDS = needs_of(codes.ALL)
+_KNOWN = frozenset(_NEEDS) | {code.name for code in addon_past_codes.ALL}
+"""What an older version may have found besides, nobody looks for here."""
 
 
 def against(
@@ -35,7 +51,15 @@ def against(
     then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_addons(earlier.addons), kin=KIN)
     names = _addons(plan.facts.addon.name for plan in plans)
     found = tuple(outline_of(each) for plan in plans for each in plan.findings)
-    now = Side(found, read=read_of(cluster), needs=_NEEDS, scope=None if whole else names, kin=KIN)
+    now = Side(
+        found,
+        read=read_of(cluster),
+        needs=_NEEDS,
+        codes=_KNOWN,
+        scope=None if whole else names,
+        kin=KIN,
+        apart=OF_FIELDS,
+    )
     return since(earlier, cluster, then, now, options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,8 +10,9 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.earlier import Earlier
+from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
+from kubectl_eksdoc.core.plan.addon.against import OF_FIELDS
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.registry import ALL
@@ -23,6 +25,19 @@ from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
+
+_AS_ONE = frozenset({Need.PLAN_DNS, Need.PLAN_INTERRUPTION})
+"""Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""
+
+_WIDE = frozenset(code.name for check in ALL if _AS_ONE & set(check.needs) for code in check.codes)
+
+_ON_ANY_WAY = frozenset(
+    code.name for check in ALL if {Need.PLAN_DRAIN, Need.PLAN_IMDS, *_AS_ONE} & set(check.needs) for code in check.codes
+)
+"""What commands find that know no target."""
+
+_MINOR = re.compile(r"\d+\.(\d{1,4})\Z")
+"""At the end of a way, as ``1.33 → 1.34``."""
 
 
 def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) -> Since:
@@ -39,6 +54,7 @@ def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) ->
         earlier.read,
         needs,
         kin=kin,
+        wide=_WIDE,
     )
     now = Side(
         tuple(map(outline_of, plan.findings)),
@@ -47,6 +63,9 @@ def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) ->
         read_of(cluster),
         needs,
         kin=kin,
+        wide=_WIDE,
+        apart=OF_FIELDS,
+        hides=_beyond(earlier, plan),
     )
     return since(earlier, cluster, then, now, options, _notes(earlier, plan))
 
@@ -67,6 +86,15 @@ def _notes(earlier: Earlier, plan: CheckPlan) -> tuple[str, ...]:
     if not earlier.way or earlier.way == way:
         return ()
     return (f"The earlier answer is about {earlier.way}, this one about {way}: what came or went may be the way's.",)
+
+
+def _beyond(earlier: Earlier, plan: CheckPlan) -> dict[FindingOutline, str]:
+    """What the earlier answer found on a way that leads further than this one: it is as true as it was."""
+    then, now = _MINOR.search(earlier.way), plan.facts.way.target.minor
+    if then is None or int(then.group(1)) <= now:
+        return {}
+    why = f"this answer looks no further than {in_words(plan.facts.way.target)}"
+    return {each: why for each in (*earlier.findings, *earlier.suppressed) if each.code not in _ON_ANY_WAY}
 
 
 def _wanted(earlier: Earlier) -> frozenset[str]:
@@ -119,6 +147,6 @@ def _kin() -> dict[str, frozenset[str]]:
 def _siblings(check: Check) -> frozenset[str]:
     """DNS and interruption have codes that say for others that something was not read."""
     every = frozenset(code.name for code in check.codes)
-    if {Need.PLAN_DNS, Need.PLAN_INTERRUPTION} & set(check.needs):
+    if _AS_ONE & set(check.needs):
         return every
     return every & {parts.DRAIN.name, parts.ADDONS.name, parts.IMDS.name}

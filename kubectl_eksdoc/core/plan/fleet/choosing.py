@@ -32,12 +32,12 @@ _SHOWN = 10
 
 def named(text: str, contexts: Sequence[str]) -> tuple[Member, ...]:
     """Contexts and patterns behind commas: ``prod-eu,prod-us``, ``prod-*``. What a pattern matches comes sorted, and
-    once however many do.
+    once however many do. A context with commas in its name is itself.
 
     Raises:
         UsageError: nothing is named, something twice, or no context is called so.
     """
-    names = [part.strip() for part in text.split(",")]
+    names = [text] if text in contexts else [part.strip() for part in text.split(",")]
     given = [name for name in names if name]
     if not given:
         raise UsageError(f"{FLAG} names no cluster", WANTED)
@@ -123,6 +123,8 @@ def _text(entry: Mapping[object, object], key: str, at: str) -> str:
     if not isinstance(value, str) or not value.strip():
         quote = " (put it in quotes)" if isinstance(value, (int, float)) else ""
         raise UsageError(f"{at}: {key} is no text{quote}", WANTED)
+    if "\0" in value:
+        raise UsageError(f"{at}: {key} has a character in it that no name has (NUL)", WANTED)
     return value.strip()
 
 

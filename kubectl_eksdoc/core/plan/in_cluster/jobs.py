@@ -20,6 +20,10 @@ AGAIN_LOOKING = 2
 AT_ONCE = 8
 """So many clusters of a fleet are looked at at a time."""
 
+LONGEST_LOOK_S = 3600
+"""So long a look at a cluster may take, its image's pull included: one that waits for ever would keep the next from
+beginning (concurrencyPolicy Forbid), even after its CronJob has been mended."""
+
 KEPT_S = 7 * 86400
 """So long an ended Job and its log are there to be read."""
 
@@ -42,6 +46,8 @@ def job(errand: Errand, pod: Doc) -> Doc:
 def cron_job(errand: Errand, pod: Doc, when: When) -> Doc:
     """One at a time; one that could not be started within an hour is left out."""
     made = {key: value for key, value in _spec(errand, pod, AGAIN_LOOKING).items() if key != "ttlSecondsAfterFinished"}
+    turns = 1 if errand.fleet is None else -(-len(errand.fleet.keys) // AT_ONCE)
+    made["activeDeadlineSeconds"] = LONGEST_LOOK_S * turns
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",

@@ -66,7 +66,7 @@ def _container(errand: Errand) -> Doc:
         "image": errand.image,
         "imagePullPolicy": "IfNotPresent",
         "command": [PROGRAM],
-        "args": list(errand.args),
+        "args": [_as_written(each) for each in errand.args],
         "env": [{"name": name, "value": value} for name, value in environ.items()],
         "resources": {"requests": dict(_REQUESTS), "limits": dict(_LIMITS)},
         "securityContext": {
@@ -77,6 +77,11 @@ def _container(errand: Errand) -> Doc:
         },
         "volumeMounts": mounts,
     }
+
+
+def _as_written(arg: str) -> str:
+    """Kubernetes would put a variable's value in the place of ``$(NAME)`` (EnvVar expansion: ``$$`` is one ``$``)."""
+    return arg.replace("$", "$$")
 
 
 def _volumes(errand: Errand) -> list[Doc]:

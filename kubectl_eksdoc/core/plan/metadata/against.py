@@ -14,13 +14,24 @@ from kubectl_eksdoc.core.plan.since.made import Of, made_earlier
 from kubectl_eksdoc.core.plan.since.needs import needs_of, read_of
 from kubectl_eksdoc.core.plan.since.side import Scope, Side
 
+_OPEN = frozenset({codes.NODES_UNKNOWN.name, codes.ROLES_UNKNOWN.name, codes.PODS_UNREAD.name})
 KIN = {
-    code.name: frozenset({codes.NODES_UNKNOWN.name, codes.ROLES_UNKNOWN.name, codes.PODS_UNREAD.name})
-    for code in (codes.PODS_BROKEN, codes.PODS_WILL_BREAK, codes.NEXT_DIFFERS)
+    code.name: _OPEN
+    for code in (
+        codes.PODS_BROKEN,
+        codes.PODS_WILL_BREAK,
+        codes.NEXT_DIFFERS,
+        codes.PODS_POSSIBLE,
+        codes.ROLES_UNKNOWN,
+    )
 }
-"""Of nodes whose service is not known nobody knows who suffers. That a pod may possibly need it hides nothing."""
+"""Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly
+need it hides nothing."""
 
 _NEEDS = needs_of(codes.ALL)
+_KNOWN = frozenset(_NEEDS)
+"""What an older version may have found besides, nobody looks for here."""
+
 _NODES, _GROUPS = "node", "nodegroup"
 
 
@@ -31,7 +42,7 @@ def against(earlier: Earlier, cluster: Cluster, plan: MetadataPlan, options: Map
     """
     then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_scope(earlier.options), kin=KIN)
     found = tuple(map(outline_of, plan.findings))
-    now = Side(found, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
+    now = Side(found, codes=_KNOWN, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
     return since(earlier, cluster, then, now, options)
 
 

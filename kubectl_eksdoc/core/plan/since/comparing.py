@@ -48,7 +48,7 @@ def findings_since(then: Side, now: Side) -> tuple[tuple[FindingSince, ...], int
     """
     changes: list[FindingSince] = []
     unchanged = 0
-    for pair in pairs(then.said, now.said):
+    for pair in pairs(then.said, now.said, then.apart | now.apart):
         found = tuple(_became(pair, then, now))
         changes += found
         unchanged += not found and _told(pair)

@@ -10,16 +10,19 @@ from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
 from kubectl_eksdoc.render.html import Html, el, lines, put
 from kubectl_eksdoc.render.text import counted
 
+BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
+PASSED_OVER = ("○", "unseen")
+
 LIGHTS = {
     Light.GRAVE: ("✗", "bad", "something critical or high fails"),
     Light.FAILS: ("!", "warn", "something less severe fails"),
     Light.UNKNOWN: ("?", "open", "something is not known"),
+    Light.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
     Light.FINE: ("✓", "good", "all that was looked at is fine"),
     Light.UNSEEN: ("–", "unseen", "not looked at"),
 }
 """Of each its sign, its class, and what it means."""
 
-BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
 
 _GATES = {
     Gate.BEFORE_CONTROL_PLANE: "Before the control plane",
@@ -50,8 +53,10 @@ def _answer(shown: Shown) -> Html:
     said = words.verdict(plan)
     rest = said.rest.lstrip(":; ")
     below = el("p", f"{rest[:1].upper()}{rest[1:]}{words.suppressed(plan)}")
+    partly = words.partly(plan)
+    part = el("p", el("b", partly), class_="part") if partly else ""
     gates = el("ol", *(_gate(shown, gate) for gate in Gate), class_="gates") if plan.wish.whole else ""
-    return _verdict(*_standing(shown, said), said.head, below, gates)
+    return _verdict(*_standing(shown, said), said.head, below, part, gates)
 
 
 def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
@@ -77,6 +82,9 @@ def _gate(shown: Shown, gate: Gate) -> Html:
     if _is_later(shown, gate) and plan.of(gate, Status.FAIL):
         sign, tone = LATER
     found = words.at_gate(plan, gate) or "nothing stands against it"
+    if (sign, tone) == GOOD and (slight := words.slight_at(plan, gate)):
+        sign, tone = PASSED_OVER
+        found = f"nothing counts at --fail-on {plan.wish.fail_on.value}; {slight} less severe"
     return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
 
 
@@ -115,10 +123,14 @@ def called(part: Part) -> str:
 
 
 def figures(part: Part) -> str:
-    """``6 findings, worst high; 1 unknown``."""
+    """``6 findings, worst high; 1 unknown``, and what does not count though it is there."""
     if not part.judged:
         return "not looked at"
-    if not part.counting:
-        return "fine"
     said = f"{counted(len(part.fails), 'finding')}, worst {part.fails[0].severity.value}" if part.fails else ""
-    return "; ".join(filter(None, (said, f"{len(part.unknown)} unknown" if part.unknown else "")))
+    parts = (
+        said,
+        f"{len(part.unknown)} unknown" if part.unknown else "",
+        f"{part.slight} less severe" if part.slight else "",
+        f"{part.suppressed} suppressed" if part.suppressed else "",
+    )
+    return "; ".join(filter(None, parts)) or "fine"

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import cut
@@ -28,23 +29,28 @@ _GRAVE = (Severity.CRITICAL, Severity.HIGH)
 
 
 class Light(Enum):
-    """Of an area, the worst first. GRAVE: something critical or high fails; UNSEEN: nobody looked."""
+    """Of an area, the worst first. GRAVE: something critical or high fails; PASSED_OVER: nothing
+    counts, but for --fail-on or a suppression alone; UNSEEN: nobody looked."""
 
     GRAVE = auto()
     FAILS = auto()
     UNKNOWN = auto()
+    PASSED_OVER = auto()
     FINE = auto()
     UNSEEN = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first."""
+    """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
+    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`."""
 
     area: Area
     judged: tuple[Judged, ...]
     counting: tuple[Finding, ...]
     others: tuple[Finding, ...]
+    slight: int = 0
+    suppressed: int = 0
 
     @property
     def fails(self) -> tuple[Finding, ...]:
@@ -60,7 +66,9 @@ class Part:
             return Light.UNSEEN
         if self.fails:
             return Light.GRAVE if any(each.severity in _GRAVE for each in self.fails) else Light.FAILS
-        return Light.UNKNOWN if self.unknown else Light.FINE
+        if self.unknown:
+            return Light.UNKNOWN
+        return Light.PASSED_OVER if self.slight or self.suppressed else Light.FINE
 
     @property
     def anchor(self) -> str:
@@ -134,7 +142,10 @@ class Shown:
         every = in_order(found for each in judged for found in each.findings)
         counting = tuple(each for each in every if each.status is not Status.PASS and self.plan.counts(each))
         others = tuple(each for each in every if each.status is Status.PASS or not self.plan.counts(each))
-        return Part(area, judged, counting, others)
+        slight = sum(too_slight(self.plan, each) for each in others)
+        codes = {code for each in judged for code in each.check.codes}
+        suppressed = sum(each.finding.code in codes for each in self.plan.suppressed)
+        return Part(area, judged, counting, others, slight, suppressed)
 
 
 def about(found: Finding) -> str:

@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods
 from tests.core.plan.drain.planning import WEB, plan_of
 

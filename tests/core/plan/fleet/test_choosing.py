@@ -152,3 +152,13 @@ def test_whatever_is_named_is_a_fleet_or_refused(text: str) -> None:
         assert error.message.startswith("--fleet")
         return
     assert {member.context for member in found} <= set(CONTEXTS)
+
+
+def test_a_context_with_commas_in_its_name_is_itself() -> None:
+    assert [each.context for each in named("a,b", ("a", "a,b", "b"))] == ["a,b"]
+    assert [each.context for each in named("a,b", ("a", "b"))] == ["a", "b"]
+
+
+def test_a_character_that_no_process_takes_is_refused() -> None:
+    with pytest.raises(UsageError, match="entry 1: snapshot has a character in it that no name has"):
+        listed([{"snapshot": "a\0b"}], (), "--fleet x")

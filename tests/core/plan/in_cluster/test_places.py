@@ -32,7 +32,7 @@ def test_hosts_are_known_by_their_label_whatever_the_node_is_called() -> None:
     odd = node("ip-10-0-0-1.ec2.internal", labels={"kubernetes.io/hostname": "ip-10-0-0-1"})
     assert avoided([odd], [odd]).hosts == ("ip-10-0-0-1",)
     bare = Node("n", "u", {})
-    assert avoided([bare], [bare]) == Avoided(("n",))
+    assert avoided([bare], [bare]) == Avoided(bare=("n",)) and rooms([bare], avoided([bare], [bare])) == 0
 
 
 def test_a_pool_of_karpenters_counts_too() -> None:
@@ -40,15 +40,23 @@ def test_a_pool_of_karpenters_counts_too() -> None:
     assert avoided([spot], [spot]).groups == (("karpenter.sh/nodepool", ("spot",)),)
 
 
-def test_it_is_required_and_not_only_liked() -> None:
-    found = affinity(Avoided(("old-1",), (("eks.amazonaws.com/nodegroup", ("blue",)),)))
-    (term,) = found["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+def test_no_target_is_required_and_a_group_only_disliked_lest_nothing_is_left_for_ever() -> None:
+    found = affinity(Avoided(("old-1",), (("eks.amazonaws.com/nodegroup", ("blue",)),), ("bare",)))["nodeAffinity"]
+    (term,) = found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchFields"] == [{"key": "metadata.name", "operator": "NotIn", "values": ["bare"]}]
+    (liked,) = found["preferredDuringSchedulingIgnoredDuringExecution"]
+    (group,) = liked["preference"]["matchExpressions"]
+    assert (group["key"], group["values"]) == ("eks.amazonaws.com/nodegroup", ["blue"])
     assert [(each["key"], each["operator"], each["values"]) for each in term["matchExpressions"]] == [
         ("kubernetes.io/os", "In", ["linux"]),
         ("eks.amazonaws.com/compute-type", "NotIn", ["fargate"]),
         ("kubernetes.io/hostname", "NotIn", ["old-1"]),
-        ("eks.amazonaws.com/nodegroup", "NotIn", ["blue"]),
     ]
+
+
+def test_a_new_node_of_the_only_pool_has_room() -> None:
+    old, new = (node(name, "", labels={"karpenter.sh/nodepool": "all"}) for name in ("old-1", "new-1"))
+    assert rooms([old, new], avoided([old], [old])) == 1
 
 
 def test_what_cannot_take_it_is_no_room() -> None:

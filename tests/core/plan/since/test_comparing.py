@@ -167,15 +167,63 @@ def test_a_question_that_is_open_for_the_whole_cluster_fixes_nothing() -> None:
 
 
 def test_what_was_open_then_as_well_hides_nothing() -> None:
-    then = Side((said("a"), the_cluster(code="a", message="1 of 3 is not known")))
-    now = Side((the_cluster(code="a", message="2 of 3 is not known"),))
+    then = Side((said("a"), the_cluster(code="a", message="2 of 3 is not known")))
+    now = Side((the_cluster(code="a", message="1 of 3 is not known"),))
     assert became(then, now) == [("fixed", "a")]
     assert became(then, Side((the_cluster(code="a", message="nothing may be read"),)))[0] == ("not-known-any-more", "a")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "became"),
+    [
+        ("14 pods are not known", "14 pods are not known", Became.FIXED),
+        ("14 pods are not known", "9 pods are not known", Became.FIXED),
+        ("14 pods are not known", "20 pods are not known", Became.NOT_KNOWN),
+        ("9 of 20", "9 of 21", Became.NOT_KNOWN),
+        ("# of 1", "9 of 1", Became.NOT_KNOWN),
+        (f"{'9' * 5000} pods", f"1{'0' * 5000} pods", Became.NOT_KNOWN),
+    ],
+)
+def test_more_of_what_was_open_then_may_hide_what_was_found_then(then: str, now: str, became: Became) -> None:
+    before, after = (the_cluster(code="a", message=each) for each in (then, now))
+    changes = findings_since(Side((said(), before)), Side((after,)))
+    assert became in {each.became for each in changes[0] if each.before and each.before.status is FAIL}
 
 
 def test_what_is_unknown_of_one_object_hides_nothing_of_another() -> None:
     now = Side((said("a", UNKNOWN, "other"),))
     assert became(Side((said("a"),)), now) == [("not-known-any-more", "a"), ("fixed", "a")]
+
+
+@pytest.mark.parametrize("name", ["subnet-1, subnet-2", "one that could not be described"])
+def test_what_is_unknown_of_objects_that_have_no_name_hides_all_of_their_kind(name: str) -> None:
+    changes = {each.became for each in findings_since(Side((said(),)), Side((said(status=UNKNOWN, name=name),)))[0]}
+    assert changes == {Became.NOT_KNOWN}
+
+
+def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
+    then, unread = said(), said(code="unread", status=UNKNOWN, kind="Service", name="dns")
+    kin = {"a": frozenset({"unread"})}
+    assert became(Side((then,)), Side((unread,), kin=kin)) == [("not-known-any-more", "unread"), ("fixed", "a")]
+    hidden = Side((unread,), kin=kin, wide=frozenset({"unread"}))
+    assert became(Side((then,)), hidden) == [("not-known-any-more", "a"), ("not-known-any-more", "unread")]
+
+
+@pytest.mark.parametrize(("kind", "owner"), [("Deployment", "replicasets.apps"), ("CronJob", "jobs.batch")])
+def test_who_owns_a_pod_is_known_only_by_what_stands_between_them(kind: str, owner: str) -> None:
+    then, read = (said(kind=kind),), frozenset({owner, "pods"})
+    (change,) = findings_since(Side(then, read=read), Side(read=frozenset({"pods"})))[0]
+    assert (change.became, change.why) == (Became.NOT_JUDGED, f"not read: {owner}")
+    assert became(Side(then, read=read), Side(read=read)) == [("fixed", "a")]
+
+
+def test_of_a_code_that_comes_once_a_field_another_field_is_another_finding() -> None:
+    old, new = (said(message=f"FIELD_{name}, set to 1, is reset to 2") for name in "AB")
+    apart = frozenset({"a"})
+    assert became(Side((old,)), Side((new,), apart=apart)) == [("new", "a"), ("fixed", "a")]
+    assert became(Side((old,)), Side((new,))) == []
+    other_value = said(message="FIELD_A, set to 3, is removed")
+    assert became(Side((old,)), Side((other_value,), apart=apart)) == []
 
 
 def test_a_code_that_stays_open_may_hide_its_kin() -> None:
@@ -209,6 +257,12 @@ def test_many_findings_are_compared_in_no_time() -> None:
     """Each against each would be 10^8."""
     many = tuple(said("a", status, f"{status.value}-{n}") for n in range(5000) for status in (FAIL, UNKNOWN))
     assert len(findings_since(Side(many[::2]), Side(many[1::2], kin={"a": frozenset({"b"})}))[0]) == 10_000
+
+
+def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:
+    """Each with each in every way to pair them would be 4 * 10^8."""
+    then, now = (tuple(said(message=f"{'x' * (n % times)} {n}") for n in range(10_000)) for times in (97, 89))
+    assert findings_since(Side(then), Side(now)) == ((), 10_000)
 
 
 # Suppressed --------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, UNSCHEDULABLE_TAINT, Taint
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from tests import raw_facts
 from tests.core.rules.scheduling import observed
 

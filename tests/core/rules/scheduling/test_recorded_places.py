@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from tests import raw_facts
 from tests.core.rules.scheduling import observed
 

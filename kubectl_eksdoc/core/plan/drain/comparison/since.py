@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
+from kubectl_eksdoc.core.model.codes import BY_NAME
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.plan.drain.comparison.sight import Sight
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
@@ -27,7 +28,13 @@ def findings_since_then(
     first = Side(
         before.findings, read=then.read, scope=None if alike else _scope(before), hides=_hidden(now, then, here)
     )
-    second = Side(now.findings, read=here.read, scope=None if alike else _scope(now), hides=_hidden(before, here, then))
+    second = Side(
+        now.findings,
+        codes=frozenset(BY_NAME),
+        read=here.read,
+        scope=None if alike else _scope(now),
+        hides=_hidden(before, here, then),
+    )
     changes, unchanged = findings_since(first, second)
     return Since(_earlier(baseline), doubt, tuple(asked), changes, unchanged)
 

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest, Kind, requests
-from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written
 
 NEW = "v1.12.6-eksbuild.1"

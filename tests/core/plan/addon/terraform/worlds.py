@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.flows.addon_terraform import judge_terraform
-from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
 from tests.builders import a_cluster, a_pod
 from tests.core.plan.addon.incident import rich
 from tests.host.terraform_plans import AWS, Json, a_change, a_plan, an_addon, written

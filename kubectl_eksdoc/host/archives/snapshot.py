@@ -1,0 +1,175 @@
+"""Reads a cluster from a dump that kubectl made: a file, a folder or an archive of Lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.host.archives import aws_answers
+from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts
+from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST
+from kubectl_eksdoc.objects.collector import BadObject
+from kubectl_eksdoc.objects.intake import Intake, KindComesLater
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
+
+DUMP = (
+    "kubectl get nodes,pods,pdb,deploy,rs,sts,ds,rc,jobs,cronjobs,pv,pvc,sc,csinodes,volumeattachments,ns,pc,leases,"
+    "hpa,svc,endpointslices,validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices,crd -A -o json"
+    " > dump.json"
+)
+"""kubectl refuses the whole list where one kind is not served, so custom kinds are named beside it."""
+_CUSTOM = " and ".join(resource.plural for resource in kinds.ALL if resource.custom)
+_DUMP_HINT = f"A dump is made by (add {_CUSTOM} to the kinds where the cluster has them): {DUMP}"
+LONGEST = 1000
+"""Characters of a message: a name in a dump can be of any length."""
+_HINTS = {
+    Trouble.EMPTY: "Was the dump's command interrupted? " + _DUMP_HINT,
+    Trouble.CUT: "The dump is incomplete; make it again. " + _DUMP_HINT,
+    Trouble.MALFORMED: _DUMP_HINT,
+    Trouble.ENCODING: "Windows PowerShell's > writes UTF-16: use `| Out-File -Encoding utf8`; unpack other archives.",
+    Trouble.NOT_A_LIST: "Lists are read, as kubectl prints them for a whole kind. " + _DUMP_HINT,
+    Trouble.TOO_LARGE: "No Kubernetes object is that large. " + _DUMP_HINT,
+}
+
+
+_NOT_IN_FRONT = (
+    "it is one of kubectl eksdoc's, and is cut off, comes from a pipe, or does not begin with what it says of itself"
+)
+_AS_WRITTEN = "Name its file, whole and as kubectl eksdoc snapshot wrote it."
+"""Its lists alone look like a dump, and would be taken for all that was read."""
+
+
+class SnapshotReader:
+    """A `flows.ports.ClusterReader` over a dump. `progress` is told a resource's plural and its objects so far; `raw`
+    gets the objects."""
+
+    def __init__(
+        self,
+        path: str,
+        progress: Callable[[str, int], None] | None = None,
+        bounds: Bounds = BOUNDS,
+        raw: RawObjects | None = None,
+    ) -> None:
+        self._raw = raw
+        self._path = path
+        self._bounds = bounds
+        self._progress = progress
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """All objects of `resources` that the dump holds.
+
+        Raises:
+            SnapshotError: it cannot be opened, is not what kubectl prints, or has no nodes or no pods.
+        """
+        intake = Intake(resources, self._progress, self._raw)
+        skipped: list[str] = []
+        lists = 0
+        try:
+            for part in parts(self._path, self._bounds):
+                if part.stem == aws_answers.STEM:
+                    continue  # for whoever asks AWS
+                if part.stem == MANIFEST:
+                    raise _error(f"cannot read the snapshot {self._path}: {_NOT_IN_FRONT}", _AS_WRITTEN)
+                lists += self._part(part, intake, skipped)
+        except BadArchive as error:
+            raise _error(f"cannot read the snapshot {self._path}: {error}", "Make or copy it again.") from error
+        except OSError as error:
+            raise _unopened(self._path, error) from error
+        if not lists:
+            why = f": {skipped[0]}" if skipped else ", and no file called *.json or *.json.gz"
+            raise _error(f"the snapshot {self._path} holds no List{why}", _DUMP_HINT)
+        self._demand(intake, resources)
+        cluster = intake.cluster()
+        return replace(cluster, notes=cluster.notes + tuple(map(_printable, skipped)))
+
+    def _part(self, part: Part, intake: Intake, skipped: list[str]) -> int:
+        """Take the Lists of one part; how many there were."""
+        try:
+            return _take(part, intake)
+        except BadStream as error:
+            if error.trouble is Trouble.NOT_A_LIST and self._may_be_skipped(part, error, intake):
+                skipped.append(f"{part.name} was skipped: it is {error.what}, not a List")
+                return 0
+            what = f"it is {error.what}, not a List" if error.trouble is Trouble.NOT_A_LIST else error.what
+            raise _error(f"cannot read the snapshot {part.name}: {what}", _HINTS[error.trouble]) from error
+        except BadObject as error:
+            raise _error(f"cannot use the snapshot: {error}", "Make the dump again, in one go.") from error
+        except BadArchive as error:
+            raise _error(f"cannot read the snapshot {part.name}: {error}", "Make or copy it again.") from error
+        except OSError as error:
+            raise _unopened(part.name, error) from error
+
+    def _may_be_skipped(self, part: Part, error: BadStream, intake: Intake) -> bool:
+        """Other JSON may lie in a folder, but not an object of a kind whose list is asked for."""
+        return part.name not in (self._path, "standard input") and bool(error.kind) and not intake.asks_for(error.kind)
+
+    def _demand(self, intake: Intake, resources: Sequence[Resource]) -> None:
+        for resource in (kinds.NODES, kinds.PODS):
+            if resource not in resources:
+                continue
+            if resource not in intake.held:
+                message = f"the snapshot {self._path} has no list of {resource.plural}"
+                raise _error(message, "Nothing can be planned without nodes and pods. " + _DUMP_HINT)
+            if detail := intake.incomplete(resource):
+                raise _error(f"the snapshot {self._path} is incomplete: {detail}", _DUMP_HINT)
+
+
+def _take(part: Part, intake: Intake) -> int:
+    """Lists may name their kind after their items, as sorted keys do; such a part is read again, kinds known."""
+    done = _Done()
+    try:
+        return _feed(part, part.chunks(), intake, None, done)
+    except KindComesLater:
+        if part.again is None:
+            raise _error(
+                f"cannot read the snapshot {part.name}: a List in it names its kind only after its items",
+                "Save it to a file and pass its path.",
+            ) from None
+    known = [each for each in ListStream(part.again()) if isinstance(each, Header)]
+    return _feed(part, part.again(), intake, known, done)
+
+
+class _Done:
+    """Where in a part the first reading stopped."""
+
+    def __init__(self) -> None:
+        self.lists = 0
+        self.items = 0
+
+
+def _feed(part: Part, chunks: Iterator[bytes], intake: Intake, known: list[Header] | None, done: _Done) -> int:
+    """Hand every item behind `done` to `intake`; the number of Lists in the part."""
+    lists = items = 0
+    for each in ListStream(chunks):
+        if isinstance(each, Item):
+            items += 1
+            if (lists, items) > (done.lists, done.items):
+                intake.item(each, part.name, part.stem, known[lists] if known else None)
+                done.lists, done.items = lists, items
+        else:
+            if lists >= done.lists:
+                intake.end(each, part.stem)
+                done.lists, done.items = lists + 1, 0
+            lists, items = lists + 1, 0
+    return lists
+
+
+def _unopened(path: str, error: OSError) -> SnapshotError:
+    name = error.filename if isinstance(error.filename, str) else path
+    return _error(f"cannot open the snapshot {name}: {error.strerror or error}", "Check the path and its permissions.")
+
+
+def _error(message: str, hint: str) -> SnapshotError:
+    return SnapshotError(_printable(message), hint)
+
+
+def _printable(text: str) -> str:
+    """Names come from the dump: none of them may move the terminal's cursor, or fill it."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

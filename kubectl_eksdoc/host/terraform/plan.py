@@ -1,0 +1,223 @@
+"""Reads what ``terraform show -json PLAN`` prints: what it says of EKS add-ons, and nothing else of it.
+
+Source: developer.hashicorp.com/terraform/internals/json-format: format_version 1.x, of which later minors only add.
+OpenTofu prints the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
+from kubectl_eksdoc.errors import TerraformError
+from kubectl_eksdoc.host.documents.fields import Unfit, short
+from kubectl_eksdoc.host.documents.json_file import JsonFile
+from kubectl_eksdoc.host.terraform.configuration import constraints, modules
+
+_TYPE = "aws_eks_addon"
+_CLOUD_CONTROL = "AWS::EKS::Addon"
+_ACTIONS = frozenset(("no-op", "read", "create", "update", "delete", "forget"))
+_IDLE = frozenset(("no-op", "read"))
+_MAKE = "A plan is made by: terraform plan -out=plan.bin && terraform show -json plan.bin > FILE"
+_FILE = JsonFile(
+    "the Terraform plan",
+    "no plan",
+    TerraformError,
+    _MAKE,
+    foreign=((b"PK\x03\x04", "the plan as Terraform keeps it, which only Terraform reads"),),
+)
+_LATER = Unknown("it is known after apply only")
+
+Json = dict[str, Any]
+
+
+def read_terraform_plan(path: str) -> TerraformPlan:
+    """
+    Raises:
+        TerraformError: it cannot be opened, is no plan in JSON, or one of another format.
+    """
+    document = _plan(path, _FILE.read(path))
+    configuration = document.get("configuration")
+    try:
+        return TerraformPlan(
+            file=path,
+            terraform=_text(document.get("terraform_version", "")),
+            addons=tuple(sorted(map(_resource, _addons(document)), key=lambda each: each.address)),
+            constraints=constraints(configuration),
+            failed=document.get("errored") is True,
+            deferred=_deferred(document),
+            modules=modules(configuration),
+            unread=_unread(document),
+            upgrades=tuple(_upgrades(document)),
+        )
+    except Unfit as error:
+        raise TerraformError(f"the Terraform plan {path} is not as Terraform writes it: {error}", _MAKE) from error
+
+
+def _plan(path: str, document: object) -> Json:
+    version = document.get("format_version") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(version, str):
+        raise TerraformError(f"{path} is JSON, but no Terraform plan", _MAKE)
+    if version.partition(".")[0] != "1":
+        hint = "Terraform 1.1 and later, and OpenTofu, write 1.x."
+        raise TerraformError(f"the Terraform plan {path} is of format {version[:20]}: only 1.x is read", hint)
+    if not {"resource_changes", "planned_values", "configuration"} & document.keys():
+        what = "a Terraform state, not a plan" if "values" in document else "JSON of Terraform, but no plan"
+        raise TerraformError(f"{path} is {what}", _MAKE)
+    return document
+
+
+def _addons(document: Json) -> list[Json]:
+    changes = _list(document.get("resource_changes"), "resource_changes")
+    return [each for each in changes if each.get("type") == _TYPE and each.get("mode", "managed") == "managed"]
+
+
+def _unread(document: Json) -> tuple[str, ...]:
+    """Of AWS's Cloud Control API: by its own provider, or by the resource that the AWS provider has for it."""
+    changes = _list(document.get("resource_changes"), "resource_changes")
+    found = [each for each in changes if each.get("mode", "managed") == "managed" and _is_unread(each)]
+    return tuple(sorted(_address(each) for each in found if not _IDLE.issuperset(_actions(each, _change(each)))))
+
+
+def _upgrades(document: Json) -> Iterator[ClusterUpgrade]:
+    for each in _list(document.get("resource_changes"), "resource_changes"):
+        if each.get("type") != "aws_eks_cluster" or each.get("mode", "managed") != "managed":
+            continue
+        change = _change(each)
+        before, after = (change.get(side) or {} for side in ("before", "after"))
+        if "update" not in _actions(each, change) or not isinstance(before, dict) or not isinstance(after, dict):
+            continue
+        now, then = (side.get("version") for side in (before, after))
+        if now != then:
+            name, arn = (_text(before.get(key) or "") for key in ("name", "arn"))
+            yield ClusterUpgrade(name, arn, _text(now or ""), None if then is None else _text(then))
+
+
+def _is_unread(said: Json) -> bool:
+    if said.get("type") != "aws_cloudcontrolapi_resource":
+        return said.get("type") == "awscc_eks_addon"
+    change = _change(said)
+    sides = [change.get("before"), change.get("after")]
+    return any(isinstance(each, dict) and each.get("type_name") == _CLOUD_CONTROL for each in sides)
+
+
+def _change(said: Json) -> Json:
+    change = said.get("change")
+    if not isinstance(change, dict) or not isinstance(change.get("actions"), list):
+        raise Unfit(f"{_address(said)} has no change")
+    return change
+
+
+def _actions(said: Json, change: Json) -> tuple[str, ...]:
+    """What nobody knows here is refused: it may be a change."""
+    actions = tuple(_text(each) for each in change["actions"])
+    if not actions:
+        raise Unfit(f"{_address(said)} has no action")
+    for each in actions:
+        if each not in _ACTIONS:
+            raise Unfit(f"{_address(said)} has the action {short(each)}, which is not known here")
+    return actions
+
+
+def _needed(actions: tuple[str, ...]) -> set[str]:
+    """Which sides of it a change must have."""
+    needed = {"before"} if {"update", "delete", "forget"} & set(actions) else set()
+    return needed | ({"after"} if {"update", "create"} & set(actions) else set())
+
+
+def _resource(said: Json) -> AddonResource:
+    change = _change(said)
+    actions = _actions(said, change)
+    before, after, said_later = (change.get(key) for key in ("before", "after", "after_unknown"))
+    lacks = sorted(side for side in _needed(actions) if change.get(side) is None)
+    if lacks:
+        raise Unfit(f"{_address(said)} has nothing {lacks[0]} its change")
+    if said_later is True:
+        raise Unfit(f"after_unknown of {_address(said)} is no object")
+    later = said_later if isinstance(said_later, dict) else {}
+    return AddonResource(
+        address=_address(said),
+        module=_text(said.get("module_address", "")),
+        actions=actions,
+        before=_settings(before, {}),
+        after=_settings(after, later),
+        differs=_differs(before or {}, after or {}, later),
+        provider=_text(said.get("provider_name", "")),
+        arguments=tuple(sorted({*(after or before or {}), *later})),
+    )
+
+
+def _differs(before: Json, after: Json, later: Json) -> tuple[str, ...]:
+    names = before.keys() | after.keys() | later.keys()
+    return tuple(
+        sorted(
+            name
+            for name in names
+            if _unknown(later.get(name)) or (before.get(name) or None) != (after.get(name) or None)
+        )
+    )
+
+
+def _unknown(later: Any) -> bool:
+    """Whether anything in it is known later: ``after_unknown`` has the form of the value, true where it is unknown."""
+    if isinstance(later, (dict, list)):
+        return any(map(_unknown, later.values() if isinstance(later, dict) else later))
+    return later is True
+
+
+def _address(said: Json) -> str:
+    address = said.get("address")
+    if not isinstance(address, str) or not address:
+        raise Unfit("a resource has no address")
+    return address
+
+
+def _settings(values: Any, later: Json) -> AddonSettings | None:
+    if values is None:
+        return None
+    if not isinstance(values, dict):
+        raise Unfit("the values of a resource are no object")
+
+    def text(name: str) -> str | Unknown | None:
+        value = values.get(name)
+        if _unknown(later.get(name)):
+            return _LATER
+        return None if value is None else _text(value)
+
+    preserve = values.get("preserve")
+    if preserve is not None and not isinstance(preserve, bool):
+        raise Unfit("preserve is neither true nor false")
+    return AddonSettings(
+        cluster=text("cluster_name"),
+        addon=text("addon_name"),
+        version=text("addon_version"),
+        configuration=text("configuration_values"),
+        resolve_conflicts=text("resolve_conflicts"),
+        on_create=text("resolve_conflicts_on_create"),
+        on_update=text("resolve_conflicts_on_update"),
+        role=text("service_account_role_arn"),
+        arn=text("arn"),
+        region=text("region"),
+        preserve=_LATER if _unknown(later.get("preserve")) else preserve,
+    )
+
+
+def _deferred(document: Json) -> tuple[str, ...]:
+    changes = (each.get("resource_change") for each in _list(document.get("deferred_changes"), "deferred_changes"))
+    return tuple(sorted(_address(each) for each in changes if isinstance(each, dict) and each.get("type") == _TYPE))
+
+
+def _list(value: Any, name: str) -> list[Json]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise Unfit(f"{name} is no list of objects")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Unfit(f"a {type(value).__name__} stands where a text should")
+    return value

@@ -1,0 +1,169 @@
+"""The documents: their generated parts are as the program is, and every command line in them is one that it takes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.parser import ShowText, spelled_out, strays, until_dashes
+from tools import documents, examples
+from tools.registry import ROOT
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+_REFUSED = re.compile(r"^<!-- run: .*?; exit 2\b.*?<!-- end run -->", re.DOTALL | re.MULTILINE)
+"""Shown because they are wrong: that they are is seen when they are run."""
+_FENCE = re.compile(r"^```(?:sh|console|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_example_says_what_it_prints(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert documents.filled(text) == text, "run make docs"
+
+
+def command_lines(text: str) -> Iterator[str]:
+    """Those of this program in blocks of a shell, each without what a shell does around it."""
+    for block in _FENCE.findall(_REFUSED.sub("", text)):
+        for line in block.replace("\\\n", " ").splitlines():
+            line = line.strip().removeprefix("$ ")
+            if line.startswith("kubectl eksdoc"):
+                yield line
+
+
+def words_of(line: str) -> list[str]:
+    """Up to a pipe, a redirection, another command, or a remark."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    lexer.commenters = "#"
+    words: list[str] = []
+    for word in lexer:
+        if set(word) <= set("|&;<>"):
+            break
+        words.append(word)
+    return words[1:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
+    parser = tree()
+    for line in command_lines(page.read_text(encoding="utf-8")):
+        program, *words = words_of(line)
+        if program != "eksdoc":
+            words = [program.removeprefix("eksdoc-"), *words]
+        flags, _ = until_dashes(words)
+        try:
+            args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
+            strays(extras, args.leaf)
+        except ShowText:
+            continue
+
+
+def test_they_are_found() -> None:
+    assert len(list(command_lines((ROOT / "README.md").read_text(encoding="utf-8")))) > 40
+
+
+def test_an_example_shows_what_it_ran() -> None:
+    text = "<!-- run: kubectl eksdoc --version -->\nold\n<!-- end run -->\n"
+    assert examples.filled(text) == (
+        "<!-- run: kubectl eksdoc --version -->\n```console\n$ kubectl eksdoc --version\nkubectl eksdoc 0.1.0\n```\n"
+        "<!-- end run -->\n"
+    )
+
+
+def test_examples_of_a_page_share_a_folder_and_may_say_their_exit_code() -> None:
+    text = (
+        "<!-- run: kubectl eksdoc options > options.txt -->\n<!-- end run -->\n"
+        "<!-- run: kubectl eksdoc check --snapshot options.txt ; exit 2 -->\n<!-- end run -->\n"
+    )
+    made = examples.filled(text)
+    assert "$ kubectl eksdoc options > options.txt\n```\n" in made
+    assert "options.txt is" in made or "options.txt" in made.partition("exit 2")[2]
+    assert made.endswith("$ echo $?\n2\n```\n<!-- end run -->\n")
+    assert examples.filled(made) == made
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "rm -rf /",
+        "kubectl eksdoc no-such-command",
+        "kubectl eksdoc options ; exit 1",
+        "kubectl eksdoc drain plan --demo ; show NOTHING BEGINS SO",
+        "kubectl eksdoc check --demo ; show first, FINDINGS ; items nothing has that",
+        "kubectl eksdoc --version ; head 9",
+    ],
+)
+def test_an_example_that_does_not_run_is_refused(said: str) -> None:
+    with pytest.raises(examples.BadExample):
+        examples.filled(f"<!-- run: {said} -->\n<!-- end run -->\n")
+
+
+def test_paragraphs_are_left_out_where_some_are_named() -> None:
+    made = examples.filled("<!-- run: kubectl eksdoc drain plan --demo ; show first, TARGETS, -->\n<!-- end run -->\n")
+    assert made.count("[…]") >= 1 and "\nTARGETS, in the order" in made and "8 nodes to drain" in made
+
+
+def test_of_a_list_the_items_are_kept_that_are_wanted() -> None:
+    said = (
+        "kubectl eksdoc check --demo --symptom dns ; show Most likely, NEXT LIKELY ; items Queue demo|no rule ; exit 1"
+    )
+    made = examples.filled(f"<!-- run: {said} -->\n<!-- end run -->\n")
+    listed = made.partition("NEXT LIKELY\n")[2].partition("\n\n")[0].splitlines()
+    assert [line[:4] for line in listed] == ["  […", "  3.", "    ", "  4.", "    ", "  […"]
+    assert "Most likely: " in made
+
+
+def test_a_file_that_is_shown_is_there_for_what_follows() -> None:
+    text = (
+        "<!-- file: accepted.yaml -->\n```yaml\n- code: nodes-behind\n```\n"
+        "<!-- run: kubectl eksdoc check --demo --suppressions accepted.yaml ; exit 2 -->\n<!-- end run -->\n"
+    )
+    made = examples.filled(text)
+    assert made.startswith(text.partition("<!-- run")[0]) and "accepted.yaml" in made.rpartition("exit 2")[2]
+    assert "No such file" not in made
+
+
+def test_the_first_lines_are_kept() -> None:
+    made = examples.filled("<!-- run: kubectl eksdoc drain plan --demo ; head 2 -->\n<!-- end run -->\n")
+    assert len(made.partition("$ kubectl")[2].splitlines()) == 1 + 2 + 1 + 2 and "\n[…]\n```\n" in made
+
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{link}: there is no {target}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{link}: {target.name} has no such heading"
+
+
+RUNS = re.compile(r"<!-- (?:run|file): .*? -->")
+
+
+KOREAN = sorted((ROOT / "docs" / "ko" / "incidents").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", KOREAN, ids=lambda page: page.stem)
+def test_a_walk_through_has_the_same_examples_in_both_languages(page: Path) -> None:
+    english = ROOT / "docs" / "incidents" / page.name
+    assert RUNS.findall(page.read_text(encoding="utf-8")) == RUNS.findall(english.read_text(encoding="utf-8"))
