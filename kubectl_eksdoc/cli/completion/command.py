@@ -41,8 +41,8 @@ Print what bash runs to complete kubectl-eksdoc as a command of its own, without
 source <(kubectl-eksdoc completion bash), and for all of them that line in ~/.bashrc.
 """,
     "zsh": """\
-Print what zsh runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell, behind compinit:
-source <(kubectl-eksdoc completion zsh), or as a file _kubectl-eksdoc in a folder of $fpath.
+Print what zsh runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell, once compinit
+has run: source <(kubectl-eksdoc completion zsh), or as a file _kubectl-eksdoc in a folder of $fpath.
 """,
     "fish": """\
 Print what fish runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
