@@ -10,7 +10,7 @@ PIP    := $(PY) pip --disable-pip-version-check
 SETUP  := setup.cfg pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check format docs bench clean FORCE
+.PHONY: help demo test test-long check format docs bench krew clean FORCE
 # Two pips in one environment get in each other's way, so -j has no say here.
 .NOTPARALLEL:
 # Interrupted, make would remove the file by which it knows that the environment is its own.
@@ -24,6 +24,7 @@ help:
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the generated documents"
 	@echo "make bench      measure; QUICK=1 for a short run without thresholds"
+	@echo "make krew       build the archives for krew into dist"
 	@echo "make clean      remove everything made here"
 	@echo
 	@echo "The first run fetches packages from the package index (or from pip's cache)."
@@ -59,6 +60,9 @@ docs: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-test
 	QUICK=$(QUICK) $(PY) bench.run
+
+krew: $(VENV)/.installed-test
+	$(PY) tools.krew.build
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

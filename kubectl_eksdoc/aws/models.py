@@ -10,7 +10,7 @@ from botocore.loaders import Loader
 
 from kubectl_eksdoc.core.model.aws.questions import Question
 
-_BY_CREDENTIALS = frozenset(("signin", "sso", "sso-oidc", "sts"))
+BY_CREDENTIALS = frozenset(("signin", "sso", "sso-oidc", "sts"))
 """Services that botocore itself asks, to get credentials."""
 
 _OPERATIONS = "service-2"
@@ -23,7 +23,7 @@ class Models(Loader):  # type: ignore[misc]
         super().__init__()
         self._operations: dict[str, frozenset[str]] = {
             service: frozenset(each.operation for each in asked if each.service == service)
-            for service in {each.service for each in asked} - _BY_CREDENTIALS
+            for service in {each.service for each in asked} - BY_CREDENTIALS
         }
 
     def list_available_services(self, type_name: str) -> list[str]:

@@ -93,9 +93,20 @@ def _process(stdout: TextIO, stderr: TextIO) -> Surroundings:
 
 
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
-    from kubectl_eksdoc.cli import bare, replay, screen
-    from kubectl_eksdoc.cli.parser import ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
+    from kubectl_eksdoc.cli.parser import (
+        VERSION,
+        ShowText,
+        first_unknown,
+        spelled_out,
+        strays,
+        unknown_flag,
+        until_dashes,
+    )
     from kubectl_eksdoc.cli.surroundings import Answer
+
+    if list(argv) == ["--version"]:  # asked by scripts, often: without a tree of commands it takes half the time
+        return Answer(VERSION)
+    from kubectl_eksdoc.cli import bare, replay, screen
 
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):

@@ -48,7 +48,7 @@ class GlobalOptions:
             parser.add_argument(
                 *refused.names,
                 action=Refusal,
-                nargs="?" if refused.takes_value else 0,
+                nargs="?",  # a switch as well: it is another command's, so that "=true" may stand behind it
                 const=refused.why,
                 default=argparse.SUPPRESS,
                 help=argparse.SUPPRESS,

@@ -18,6 +18,7 @@ from kubectl_eksdoc.errors import UsageError
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"
+VERSION = f"{PROG} {__version__}\n"
 
 
 class ShowText(Exception):
@@ -149,7 +150,7 @@ class Refusal(argparse.Action):
 
 class _Version(argparse.Action):
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        raise ShowText(f"{PROG} {__version__}\n")
+        raise ShowText(VERSION)
 
 
 class _Help(argparse.Action):

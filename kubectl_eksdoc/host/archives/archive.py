@@ -152,7 +152,7 @@ def _of_tar(
     number = 0
     source: Any = stream
     try:
-        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK, tarinfo=_Entry) as archive:
+        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK, tarinfo=Header) as archive:
             for count, entry in enumerate(archive, 1):
                 if count > bounds.entries:
                     raise BadArchive(f"it has more than {bounds.entries:,} entries")
@@ -185,7 +185,7 @@ def _tar_part(
     return Part(name, _stem(entry.name), chunks, again, entry.name)
 
 
-class _Entry(tarfile.TarInfo):
+class Header(tarfile.TarInfo):
     """tarfile ends quietly at a damaged header after the first; an archive cut there must not look complete."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
@@ -196,7 +196,7 @@ class _Entry(tarfile.TarInfo):
         return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
     @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> _Entry:
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Header:
         try:
             return super().fromtarfile(archive)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
@@ -218,7 +218,7 @@ class _Counted:
         return data
 
 
-class _Gunzip:
+class Gunzip:
     """Unpacks gzip, within bounds."""
 
     def __init__(self, packed: Readable, bounds: Bounds) -> None:
@@ -256,7 +256,7 @@ def _unpacked(raw: Readable, bounds: Bounds) -> tuple[Readable, bool]:
     """`raw` without its gzip, if it has one: told by its first bytes, whatever the name says."""
     head = _exactly(raw, len(_GZIP))
     joined = _Joined(head, raw)
-    return (_Gunzip(joined, bounds), True) if head == _GZIP else (joined, False)
+    return (Gunzip(joined, bounds), True) if head == _GZIP else (joined, False)
 
 
 def _exactly(stream: Readable, size: int) -> bytes:

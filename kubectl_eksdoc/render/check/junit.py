@@ -56,10 +56,12 @@ def junit(view: CheckView, look: Look) -> str:
 
 
 def _cases(plan: CheckPlan, area: Area) -> list[_Case]:
-    """A code that several checks find is one case."""
+    """A code that several checks find is one case. What is not known has one, too, where it may hide what was asked
+    for."""
     judged = plan.in_area(area)
-    codes = dict.fromkeys(code for each in judged for code in each.check.codes)
-    return [_case(plan, code, judged) for code in codes if plan.wish.asks(code)]
+    told = {finding.code for each in judged for finding in each.findings}
+    codes = (code for each in judged for code in each.check.codes if code in told or plan.wish.asks(each.check, code))
+    return [_case(plan, code, judged) for code in dict.fromkeys(codes)]
 
 
 def _case(plan: CheckPlan, code: Code, judged: Sequence[Judged]) -> _Case:

@@ -50,7 +50,7 @@ def sarif(view: CheckView, look: Look) -> str:
 
 def _run(view: CheckView) -> Fields:
     plan = view.plan
-    codes = {code.name: code for each in plan.judged for code in each.check.codes if plan.wish.asks(code)}
+    codes = {code.name: code for each in plan.judged for code in each.check.codes if plan.wish.asks(each.check, code)}
     codes |= {each.code.name: each.code for each in plan.findings}
     order = {name: index for index, name in enumerate(sorted(codes))}
     gate_of = gates(plan)

@@ -40,11 +40,20 @@ def verdict(view: RecordView) -> str:
     ended = duration(view.ended_s)
     head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
     if not undone:
-        return f"{head}{by} in {ended}; {_planned(view)}."
+        return f"{head}{by} in {ended}; {_planned(view)}.{_left_out(view)}"
     count = asked(view) or "no eviction"
     names = listing((node.name for node in view.not_emptied), _MOST_NAMES, Look())
     was = "is" if undone == 1 else "are"
-    return f"{head}, {undone} {was} not ({names}); {count}, and nothing more happened after {ended}; {_planned(view)}."
+    end = f"{count}, and nothing more happened after {ended}; {_planned(view)}.{_left_out(view)}"
+    return f"{head}, {undone} {was} not ({names}); {end}"
+
+
+def _left_out(view: RecordView) -> str:
+    """Nodes that the plan drains are not all that were meant."""
+    left = len(view.planned.targets) - len(view.nodes)
+    if not left:
+        return ""
+    return f" {left} of {counted(len(view.planned.targets), 'node')} to drain {'is' if left == 1 else 'are'} left out."
 
 
 def plan_in_words(view: RecordView) -> str:

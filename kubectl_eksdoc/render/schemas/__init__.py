@@ -28,6 +28,7 @@ KINDS = (
     "ImdsFix",
     "ImdsProbe",
     "Interruption",
+    "KrewLint",
     "Snapshot",
     "UpgradeCheck",
 )

@@ -192,7 +192,7 @@ def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
     [
         (("--fix", "instance-options"), "without --apply"),
         (("--apply",), "--apply wants one fix"),
-        (("--apply", "--fix", "own-role"), "there is no fix own-role"),
+        (("--apply", "--fix", "own-role"), "is done by whoever owns these nodes or pods"),
         (("--apply", "--fix", "instance-option"), "did you mean"),
         (("--apply", "--fix", "new-group"), "is done by whoever owns these nodes"),
         (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),

@@ -19,3 +19,5 @@ ADDONS = _part("addons", "addon-diff")
 IMDS = _part("imds", "imds-probe")
 DNS = _part("dns", "coredns-lameduck")
 INTERRUPTION = _part("interruption", "interruption")
+
+WHOLES = (DRAIN, ADDONS, IMDS, DNS, INTERRUPTION)

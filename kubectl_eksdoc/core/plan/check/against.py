@@ -7,16 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
 from kubectl_eksdoc.core.plan.addon.against import OF_FIELDS
-from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.kin import AS_ONE, asked_of, kin_of
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.registry import ALL
-from kubectl_eksdoc.core.plan.metadata.against import KIN as OF_IMDS
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
 from kubectl_eksdoc.core.plan.since.made import Of, made_earlier
@@ -26,13 +23,10 @@ from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
 
-_AS_ONE = frozenset({Need.PLAN_DNS, Need.PLAN_INTERRUPTION})
-"""Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""
-
-_WIDE = frozenset(code.name for check in ALL if _AS_ONE & set(check.needs) for code in check.codes)
+_WIDE = frozenset(code.name for check in ALL if AS_ONE & set(check.needs) for code in check.codes)
 
 _ON_ANY_WAY = frozenset(
-    code.name for check in ALL if {Need.PLAN_DRAIN, Need.PLAN_IMDS, *_AS_ONE} & set(check.needs) for code in check.codes
+    code.name for check in ALL if {Need.PLAN_DRAIN, Need.PLAN_IMDS, *AS_ONE} & set(check.needs) for code in check.codes
 )
 """What commands find that know no target."""
 
@@ -46,7 +40,7 @@ def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) ->
         BaselineError: the earlier answer is of another cluster.
     """
     cluster, kin, needs = plan.facts.cluster, _kin(), _needs()
-    asked = frozenset(code.name for judged in plan.judged for code in judged.check.codes if plan.wish.asks(code))
+    asked = frozenset(name for judged in plan.judged for name in asked_of(judged.check, plan.wish.only))
     then = Side(
         earlier.findings,
         earlier.suppressed,
@@ -101,7 +95,10 @@ def _wanted(earlier: Earlier) -> frozenset[str]:
     """What is found of other codes of a check that was made is not shown with --only."""
     only = earlier.options.get("only")
     codes = earlier.codes or frozenset()
-    return codes & frozenset(map(str, only)) if isinstance(only, (list, tuple)) and only else codes
+    if not isinstance(only, (list, tuple)) or not only:
+        return codes
+    asked = frozenset(name for check in ALL for name in asked_of(check, tuple(map(str, only))))
+    return codes & (asked | frozenset(map(str, only)))
 
 
 def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Mapping[str, object]) -> frozenset[str]:
@@ -137,16 +134,5 @@ def _needs() -> dict[str, frozenset[str]]:
 
 
 def _kin() -> dict[str, frozenset[str]]:
-    """What stays open of a whole command hides all that it would find; by itself a code hides only its own."""
-    found = {code.name: _siblings(check) for check in ALL for code in check.codes}
-    for code, more in (*OF_ADDONS.items(), *OF_IMDS.items()):
-        found[code] = found.get(code, frozenset()) | more
-    return found
-
-
-def _siblings(check: Check) -> frozenset[str]:
-    """DNS and interruption have codes that say for others that something was not read."""
-    every = frozenset(code.name for code in check.codes)
-    if _AS_ONE & set(check.needs):
-        return every
-    return every & {parts.DRAIN.name, parts.ADDONS.name, parts.IMDS.name}
+    """What stays open of a whole command hides all that it would find."""
+    return {code.name: kin_of(check, code.name) for check in ALL for code in check.codes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.kin import asked_of, is_told
 from kubectl_eksdoc.core.plan.check.leading import led
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
@@ -37,9 +38,9 @@ class Wish:
     symptom: Symptom | None = None
     since: datetime | None = None
 
-    def asks(self, code: Code) -> bool:
-        """Whether what is found of that code is wanted."""
-        return not self.only or code.name in self.only
+    def asks(self, check: Check, code: Code) -> bool:
+        """Whether what that check finds of that code is wanted."""
+        return code.name in asked_of(check, self.only)
 
     @property
     def whole(self) -> bool:
@@ -113,12 +114,12 @@ class CheckPlan:
 
 def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Reach = Reach()) -> CheckPlan:
     """`reach`: by which words the commands lead to the cluster that was read."""
-    found = [(check, _found(facts, check, wish, reach)) for check in checks]
+    found = list(_told_once((check, _found(facts, check, wish, reach)) for check in checks))
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
     every = [finding for _, each in found for finding in each]
-    looked_for = {code.name for check in checks for code in check.codes if wish.asks(code)}
+    looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
     return CheckPlan(
         facts,
@@ -132,9 +133,19 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     )
 
 
+def _told_once(found: Iterable[tuple[Check, tuple[Finding, ...]]]) -> Iterator[tuple[Check, tuple[Finding, ...]]]:
+    """What is unknown of one subject for one reason is said by the first check that wants it, and by no other."""
+    said: set[tuple[object, ...]] = set()
+    for check, findings in found:
+        here = {each: (each.subject, each.message) for each in findings if each.status is Status.UNKNOWN}
+        yield check, tuple(each for each in findings if here.get(each) not in said)
+        said.update(here.values())
+
+
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
     found: Iterable[Finding] = check.judge(facts)
-    kept = (each for each in found if wish.asks(each.code) and (wish.symptom is None or concerns(wish.symptom, each)))
+    asked = (each for each in found if is_told(each, check, wish.only))
+    kept = (each for each in asked if wish.symptom is None or concerns(wish.symptom, each))
     told = (_led(each, reach) for each in in_order(kept))
     return as_read(told, facts.cluster.source)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import codes, kinds, metadata_codes
 from kubectl_eksdoc.core.model.api_usage import ApiTold, KindTold, Manifest, Unread
 from kubectl_eksdoc.core.model.check_codes import ALL as OWN
-from kubectl_eksdoc.core.model.check_codes import support
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
@@ -46,9 +46,9 @@ def test_every_code_has_its_check() -> None:
 
 def test_the_docs_have_every_check() -> None:
     page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
-    codes = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    of_codes = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
     assert [named(check) for check in ALL if f"(codes.md#{named(check)})" not in page] == []
-    assert [code.name for code in OWN if f"\n## {code.name}\n" not in codes] == []
+    assert [code.name for code in OWN if f"\n## {code.name}\n" not in of_codes] == []
 
 
 def test_every_code_is_tested_by_name() -> None:
@@ -95,8 +95,6 @@ def blind() -> CheckFacts:
 
 FIRST = {named(check): check for check in reversed(ALL)}
 """Some codes have a second check, with another gate; of the same answer it is unknown once."""
-SAID_BY_ANOTHER = {support.SUPPORT_EXTENDED: support.SUPPORT_ENDS, support.SUPPORT_OVER: support.SUPPORT_ENDS}
-"""For the same reason."""
 
 
 @pytest.mark.parametrize("check", ALL, ids=named)
@@ -104,7 +102,7 @@ def test_blind_no_check_passes_anything(check: Check) -> None:
     found = tuple(check.judge(blind()))
     assert [each for each in found if each.status is not Status.UNKNOWN] == []
     assert all(each.missing for each in found)
-    if check.codes[0] not in SAID_BY_ANOTHER and check is FIRST[named(check)]:
+    if check is FIRST[named(check)]:
         assert found != ()
 
 
@@ -114,3 +112,47 @@ def test_what_is_still_to_come_decides_nothing_before_the_way_begins() -> None:
     assert not any(each.code.name == "nodes-behind" for each in found.deciding)
     at_the_end = plan_check(healthy(), chosen((), Gate.AFTER), Wish(gate=Gate.AFTER))
     assert any(each.code.name == "nodes-behind" for each in at_the_end.deciding)
+
+
+@pytest.mark.parametrize("name", [code.name for code in CODES])
+def test_blind_no_code_that_is_asked_for_alone_passes(name: str) -> None:
+    plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
+    assert Status.UNKNOWN in {each.status for each in plan.findings}
+
+
+def _finds(check: Check, *found: Finding) -> Check:
+    return replace(check, judge=lambda facts: found)
+
+
+def _found(code: Code, status: Status) -> Finding:
+    missing = "list pods" if status is Status.UNKNOWN else ""
+    return Finding(code, Severity.HIGH, status, Subject("Pod", "web", "shop"), "because", missing=missing)
+
+
+@pytest.mark.parametrize(
+    ("only", "told"),
+    [
+        ("check-drain", {"budget-never-allows", "pod-unmanaged"}),
+        ("budget-never-allows", {"budget-never-allows"}),
+        ("budget-exhausted", set()),
+    ],
+)
+def test_the_name_of_a_command_asks_for_all_that_it_finds(only: str, told: set[str]) -> None:
+    found = (_found(code, Status.FAIL) for code in (codes.BUDGET_NEVER, codes.POD_UNMANAGED))
+    check = _finds(FIRST["check-drain"], *found)
+    plan = plan_check(healthy(), (check,), Wish(frozenset({only})))
+    assert {each.code.name for each in plan.findings} == told
+
+
+def test_what_is_not_known_and_may_hide_what_was_asked_for_is_told() -> None:
+    unknown = _finds(FIRST["check-imds"], _found(metadata_codes.NODES_UNKNOWN, Status.UNKNOWN))
+    assert plan_check(healthy(), (unknown,), Wish(frozenset({"imds-pods-broken"}))).findings != ()
+    failed = _finds(FIRST["check-imds"], _found(metadata_codes.NODES_UNKNOWN, Status.FAIL))
+    assert plan_check(healthy(), (failed,), Wish(frozenset({"imds-pods-broken"}))).findings == ()
+
+
+def test_what_is_unknown_for_one_reason_is_said_once() -> None:
+    found = plan_check(blind(), ALL, Wish()).findings
+    said = [(each.subject, each.message) for each in found]
+    assert len(said) == len(set(said))
+    assert {"support-ends"} == {each.code.name for each in found if each.code.name.startswith("support-")}

@@ -27,7 +27,10 @@ def scale_to(replicas: int) -> str:
     return shell("kubectl", "scale", f"deployment/{NAME}", "-n", SYSTEM, f"--replicas={replicas}")
 
 
-_LOOK_AGAIN = "Look at the live cluster; --debug shows what was asked."
+_LOOK_AGAIN = (
+    "Ask the live cluster, with --region, --cluster-name and --profile where AWS could not be asked; --debug shows "
+    "what was asked."
+)
 
 
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:

@@ -43,13 +43,13 @@ def chosen(offered: Offered, name: str) -> Chosen | NotChosen:
     """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not."""
     found = [(alike.name, fix) for alike, choice in offered for fix in choice.fixes if fix.name == name]
     if not found:
-        return _none(offered, name)
+        # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
+        return _by_others(name) if name in NAMES and name not in CARRIED_OUT else _none(offered, name)
     fixes = tuple(fix for _, fix in found)
     groups = tuple(dict.fromkeys(group for group, _ in found))
     acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
     if not acts:
-        what = "this tool carries out " + ", ".join(CARRIED_OUT)
-        return NotChosen(f"{name} is done by whoever owns these nodes or pods", f"-o wide has its commands; {what}.")
+        return _by_others(name)
     if all(isinstance(act, OnInstances) for act in acts):
         each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
         return Chosen(name, OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes, groups)
@@ -57,6 +57,11 @@ def chosen(offered: Offered, name: str) -> Chosen | NotChosen:
         names = ", ".join(sorted(_of(act) for act in acts))
         return NotChosen(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
     return Chosen(name, acts[0], fixes, groups)
+
+
+def _by_others(name: str) -> NotChosen:
+    hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
+    return NotChosen(f"{name} is done by whoever owns these nodes or pods", hint)
 
 
 def _of(act: Act) -> str:

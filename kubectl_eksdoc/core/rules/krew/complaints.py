@@ -1,0 +1,26 @@
+"""Something about a plugin that somebody does not take, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.codes import Code
+
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """`at`: the field of the manifest, as ``spec.platforms[0].uri``, or "". `what`: a sentence without its full stop;
+    `remedy`: one that says what to do. `advice`: it works all the same."""
+
+    code: Code
+    at: str
+    what: str
+    remedy: str
+    advice: bool = False
+
+
+def quoted(text: str) -> str:
+    """`text` as part of a sentence, cut where it is long."""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

@@ -1,0 +1,96 @@
+"""What is installed of an archive, and what krew links of it (internal/installation/install.go); which licence its
+validator finds (cmd/validate-krew-manifest/main.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model import krew_codes as codes
+from kubectl_eksdoc.core.model.krew import Entry, Packing, Platform, PluginArchive
+from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
+from kubectl_eksdoc.core.rules.krew.moving import ALL_OF_IT, moved
+from kubectl_eksdoc.core.rules.krew.paths import below, inside
+from kubectl_eksdoc.core.rules.krew.selectors import machines_of
+from kubectl_eksdoc.core.rules.krew.trees import Tree
+from kubectl_eksdoc.core.rules.krew.unpacking import unpacked
+
+# fmt: off
+_LICENCES = frozenset(
+    (
+        "license", "license.txt", "license.md", "licenses", "licenses.txt", "licenses.md", "copying", "copying.txt",
+    )
+)
+# fmt: on
+_RUNS, _EVERYBODY_RUNS = 0o100, 0o555
+_OF_WINDOWS = b"MZ"
+_SCRIPT = b"#!"
+
+
+def link_name(name: str, windows: bool = False) -> str:
+    """What krew calls the link to a plugin: ``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
+    return f"kubectl-{name.replace('-', '_')}{'.exe' if windows else ''}"
+
+
+def of_bin_path(platform: Platform, at: str) -> Iterator[Complaint]:
+    """What can be said of ``bin`` without the archive."""
+    if platform.bin and not inside(below(platform.bin)):
+        what = f"bin leads out of the plugin's folder: {quoted(platform.bin)}"
+        yield Complaint(codes.BIN_OUTSIDE, f"{at}.bin", what, "Name a file in the archive.")
+
+
+def of_installation(platform: Platform, at: str, archive: PluginArchive) -> Iterator[Complaint]:
+    """`at`: the place of the platform in the manifest. Nothing, where the archive cannot be unpacked."""
+    if archive.packing is Packing.OTHER:
+        return
+    moves = ALL_OF_IT if platform.files is None else platform.files
+    if not all(move.origin and move.to for move in moves) or not moves:
+        return
+    tree, failed = moved(unpacked(archive), moves, f"{at}.files")
+    if failed is not None:
+        yield failed
+        return
+    yield from _of_bin(platform, at, tree)
+    yield from _of_licence(at, tree)
+
+
+def _of_bin(platform: Platform, at: str, tree: Tree) -> Iterator[Complaint]:
+    path = below(platform.bin)
+    if not platform.bin or not inside(path):
+        return
+    entry = tree.file(path)
+    if entry is None:
+        what = "is a folder" if tree.is_folder(path) else "is not there after files were moved"
+        yield Complaint(
+            codes.BIN_MISSING, f"{at}.bin", f"{quoted(platform.bin)} {what}", "Name the program as it is installed."
+        )
+        return
+    machines = machines_of(platform.selector)
+    if any(machine.os != "windows" for machine in machines) and entry.mode & _EVERYBODY_RUNS != _EVERYBODY_RUNS:
+        runs = bool(entry.mode & _RUNS)
+        whom = "not everybody" if runs else "nobody"
+        what = f"{quoted(platform.bin)} has mode {entry.mode:04o}: {whom} can run it"
+        yield Complaint(codes.BIN_MODE, f"{at}.bin", what, "Pack it with mode 0755.", advice=runs)
+    if any(machine.os == "windows" for machine in machines) and not entry.head.startswith(_OF_WINDOWS):
+        what = f"{quoted(platform.bin)} is no program of Windows, and is to be run as one"
+        yield Complaint(codes.BIN_WINDOWS, f"{at}.bin", what, "Pack an .exe, or leave windows out of the selector.")
+
+
+def _of_licence(at: str, tree: Tree) -> Iterator[Complaint]:
+    found = [path for path in tree.files() if path.rpartition("/")[2].lower() in _LICENCES]
+    if not found:
+        yield Complaint(codes.LICENCE, at, "no licence is installed", "Pack a LICENSE, and let files move it.")
+    elif all("/" in path for path in found):
+        what = f"the only licence is {quoted(sorted(found)[0])}"
+        yield Complaint(codes.REVIEW_LICENCE, at, what, "Pack your own LICENSE at the top.", advice=True)
+
+
+def interpreter(platform: Platform, archive: PluginArchive) -> str:
+    """What runs the program, ``python3``, where it is a script; "" where it is none, or not there."""
+    moves = ALL_OF_IT if platform.files is None else platform.files
+    tree, _ = moved(unpacked(archive), moves, "")
+    entry: Entry | None = tree.file(below(platform.bin))
+    if entry is None or not entry.head.startswith(_SCRIPT):
+        return ""
+    line = entry.head[len(_SCRIPT) :].split(b"\n")[0].decode("utf-8", "replace").split()
+    words = [word for word in line if word not in ("-S", "/usr/bin/env")]
+    return words[0].rpartition("/")[2] if words else ""

@@ -1,0 +1,38 @@
+"""A manifest of a krew plugin, from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kubectl_eksdoc.core.model.krew import PluginManifest
+from kubectl_eksdoc.core.rules.krew.decoding import decoded
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host.documents.plain_yaml import plain_yaml
+
+MOST_BYTES = 1 << 20
+"""The largest in krew-index has 30 KiB."""
+
+_HINT = "Name the file that is to be NAME.yaml in plugins/ of an index."
+
+
+def read_manifest(path: str) -> PluginManifest:
+    """
+    Raises:
+        UsageError: it cannot be read, or is no YAML object.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"the manifest {path} cannot be read: {why}", _HINT) from error
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"the manifest {path} is larger than {MOST_BYTES >> 20} MiB", _HINT)
+    try:
+        document = plain_yaml(content)
+    except ValueError as error:
+        raise UsageError(f"the manifest {path} is no YAML: {error}", _HINT) from error
+    if not isinstance(document, Mapping):
+        raise UsageError(f"the manifest {path} is no object in YAML", _HINT)
+    return decoded(document)

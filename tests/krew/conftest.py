@@ -1,0 +1,32 @@
+"""The archives, built once for all of a test run."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from tests import needed
+from tools.krew.build import archive_name, built
+from tools.krew.platforms import MACHINES
+from tools.krew.tree import ROOT
+from tools.krew.wheels import Unfetched, Wheels
+
+
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By the names of their machines. Several processes test: the first one builds, the others wait for it."""
+    top = tmp_path_factory.getbasetemp()
+    top = top.parent if top.name.startswith("popen-") else top
+    with (top / "krew.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = {machine.name: top / archive_name(machine) for machine in MACHINES}
+        wheels = Wheels(ROOT / "build" / "krew" / "wheels")
+        for machine in MACHINES:
+            if not found[machine.name].exists():
+                try:
+                    built(machine, wheels, top)
+                except Unfetched as error:
+                    needed.missing(f"package index ({error})")
+    return found

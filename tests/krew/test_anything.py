@@ -1,0 +1,167 @@
+"""Any file whatever as a manifest and as an archive: an answer, or a sentence of why there is none."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.krew import PluginArchive
+from kubectl_eksdoc.core.plan.krew_lint.judging import judged
+from kubectl_eksdoc.core.rules.krew.decoding import decoded
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host.archives.archive import Bounds
+from kubectl_eksdoc.host.krew.archive import read_archive
+from kubectl_eksdoc.host.krew.manifest import read_manifest
+from kubectl_eksdoc.render.krew_lint import FORMATS, KrewLintView
+from kubectl_eksdoc.render.look import Look
+from tests.krew.plugins import FILES, Packed, a_manifest, a_tar_gz, a_zip
+
+SLOW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+MANIFEST = decoded(dict(a_manifest()))
+HEALTHY = {"tar": a_tar_gz(), "zip": a_zip()}
+
+
+def in_file(content: bytes) -> str:
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(content)
+    return file.name
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    keys = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
+    return [at, *(place for key in keys for place in places(value[key], (*at, key)))]
+
+
+PLACES = places(a_manifest(platforms=[{**a_manifest()["spec"]["platforms"][0], "files": [{"from": "*", "to": "."}]}]))
+
+
+def answered(content: bytes) -> None:
+    path = in_file(content)
+    try:
+        manifest = read_manifest(path)
+    except UsageError as error:
+        assert "\n" not in error.message
+        return
+    finally:
+        Path(path).unlink()
+    archive = archive_of(HEALTHY["tar"])
+    assert archive is not None
+    lint = judged(manifest, "view-logs.yaml", [archive])
+    for output in FORMATS.by_name:
+        assert FORMATS.render(KrewLintView(lint, path, {}), output, Look(100))
+
+
+def archive_of(content: bytes, bounds: Bounds | None = None) -> PluginArchive | None:
+    """None: it was refused, with a sentence."""
+    path = in_file(content)
+    try:
+        archive = read_archive(path) if bounds is None else read_archive(path, bounds)
+        lint = judged(MANIFEST, "view-logs.yaml", [archive])
+        for output in FORMATS.by_name:
+            assert FORMATS.render(KrewLintView(lint, path, {}), output, Look(100)).encode("utf-8")
+        return archive
+    except UsageError as error:
+        assert "\n" not in error.message and "Traceback" not in error.message
+        return None
+    finally:
+        Path(path).unlink()
+
+
+@SLOW
+@given(st.data())
+def test_a_manifest_with_anything_at_one_place(data: st.DataObject) -> None:
+    at, value = data.draw(st.sampled_from(PLACES)), data.draw(TREES)
+    document: Any = a_manifest(
+        platforms=[{**a_manifest()["spec"]["platforms"][0], "files": [{"from": "*", "to": "."}]}]
+    )
+    if not at:
+        document = value
+    else:
+        inside = document
+        for key in at[:-1]:
+            inside = inside[key]
+        inside[at[-1]] = value
+    answered(yaml.safe_dump(document, allow_unicode=True).encode("utf-8", "surrogatepass"))
+
+
+@SLOW
+@given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_any_bytes_as_a_manifest(content: bytes) -> None:
+    answered(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"- a", b"text", b"a: &b [*b]", b"a: 1\n---\nb: 2\n", b"\tkind: Plugin", b"[" * 5000, b"\xff\xfe\x00"],
+)
+def test_what_is_no_manifest_is_told_in_a_sentence(content: bytes) -> None:
+    with pytest.raises(UsageError, match="the manifest"):
+        read_manifest(in_file(content))
+
+
+@SLOW
+@given(st.sampled_from(sorted(HEALTHY)), st.data())
+def test_an_archive_that_was_damaged(kind: str, data: st.DataObject) -> None:
+    whole = HEALTHY[kind]
+    at = data.draw(st.integers(0, len(whole) - 1))
+    bits = data.draw(st.binary(min_size=1, max_size=4))
+    archive_of(whole[:at] + bits + whole[at + len(bits) :])
+
+
+@SLOW
+@given(st.data())
+def test_a_tar_with_damaged_headers(data: st.DataObject) -> None:
+    import gzip
+
+    from tests.krew.plugins import a_tar
+
+    whole = a_tar((*FILES, Packed("x" * 150)))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    bits = data.draw(st.binary(min_size=1, max_size=12))
+    archive_of(gzip.compress(whole[:at] + bits + whole[at + len(bits) :], 1))
+
+
+@pytest.mark.parametrize("kind", sorted(HEALTHY))
+def test_an_archive_that_is_cut_short_is_never_taken_for_whole(kind: str) -> None:
+    whole = HEALTHY[kind]
+    for size in range(4, len(whole) - 8, 7):
+        assert archive_of(whole[:size]) is None, size
+
+
+@SLOW
+@given(st.binary(max_size=200))
+def test_any_bytes_as_an_archive(content: bytes) -> None:
+    for magic in (b"", b"\x1f\x8b\x08", b"PK\x03\x04"):
+        archive_of(magic + content)
+
+
+@pytest.mark.parametrize("pack", [a_tar_gz, a_zip])
+def test_a_bomb_is_not_unpacked(pack: Any) -> None:
+    held = pack((Packed("zeros", bytes(8 << 20)),))
+    assert archive_of(held, Bounds(unpacked=1 << 20, ratio=500, ratio_from=1 << 20)) is None
+    assert archive_of(held) is not None
+
+
+@pytest.mark.parametrize("pack", [a_tar_gz, a_zip])
+def test_so_many_entries_are_no_plugin(pack: Any) -> None:
+    held = pack(tuple(Packed(f"f{i}") for i in range(60)))
+    assert archive_of(held, Bounds(entries=59)) is None
+
+
+@pytest.mark.parametrize("path", ["/nowhere/at.all", "nul\0", "/"])
+def test_a_path_that_cannot_be_read_is_told_in_a_sentence(path: str) -> None:
+    for read in (read_manifest, read_archive):
+        with pytest.raises(UsageError, match="the (manifest|archive)"):
+            read(path)

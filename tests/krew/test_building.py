@@ -1,0 +1,232 @@
+"""How archives are put together: which packages, which wheels, which files of them; without any network."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.krew.plugins import broken, linted, moved
+from tools.krew import build, launcher
+from tools.krew.contents import NotPure, of_wheel
+from tools.krew.packing import packed
+from tools.krew.pins import Pin, of_file, pins
+from tools.krew.platforms import MACHINES, PYTHONS
+from tools.krew.tree import LAUNCHER, ROOT, _own
+from tools.krew.wheels import Unfetched, Wheels
+
+MSGSPEC = Pin("msgspec", "0.22.0")
+PURE = Pin("six", "1.17.0")
+
+
+def a_wheel(folder: Path, name: str, files: dict[str, bytes]) -> Path:
+    path = folder / name
+    with zipfile.ZipFile(path, "w") as archive:
+        for at, content in files.items():
+            archive.writestr(at, content)
+    return path
+
+
+# Packages -----------------------------------------------------------------------------------------
+
+
+def test_pins_are_those_of_the_run_for_the_oldest_python() -> None:
+    text = '# At run time\na==1.0\nb==1.0; python_version < "3.11"\nb==2.0; python_version >= "3.11"\n\n# Else\nc==1\n'
+    assert pins(text) == (Pin("a", "1.0"), Pin("b", "1.0"))
+
+
+@pytest.mark.parametrize("text", ["", "a==1", "# At run time\na>=1\n", "# At run time\na==1; os_name == 'nt'\n"])
+def test_constraints_that_are_not_understood(text: str) -> None:
+    with pytest.raises(ValueError, match=r"constraints\.txt"):
+        pins(text)
+
+
+def test_each_package_of_the_run_is_pinned_once() -> None:
+    names = [pin.name for pin in of_file(ROOT)]
+    assert len(names) == len(set(names)) > 25
+    assert {"boto3", "kubernetes", "msgspec", "textual", "dnspython", "pyyaml"} <= set(names)
+
+
+# Wheels -------------------------------------------------------------------------------------------
+
+
+class Index:
+    """In the place of pip: has wheels of these names."""
+
+    def __init__(self, *names: str, error: str = "") -> None:
+        self.names = names
+        self.error = error
+        self.asked: list[tuple[str, ...]] = []
+
+    def fetch(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.asked.append(tuple(words))
+        folder = Path(words[words.index("--dest") + 1])
+        for name in self.names:
+            (folder / name).write_bytes(b"")
+        return subprocess.CompletedProcess([], 1 if self.error else 0, "", self.error)
+
+
+def test_what_was_fetched_once_is_not_fetched_again(tmp_path: Path) -> None:
+    index = Index("six-1.17.0-py2.py3-none-any.whl")
+    wheels = Wheels(tmp_path / "wheels", index.fetch)
+    assert wheels.pure(PURE) == wheels.pure(PURE)
+    assert len(index.asked) == 1
+    assert "six==1.17.0" in index.asked[0] and "--no-deps" in index.asked[0]
+
+
+def test_a_compiled_wheel_is_there_for_every_python_and_libc(tmp_path: Path) -> None:
+    tags = {"linux_amd64": ("manylinux2014_x86_64.manylinux_2_28_x86_64", "musllinux_1_2_x86_64")}
+    tags |= {"linux_arm64": ("manylinux_2_28_aarch64", "musllinux_1_2_aarch64")}
+    tags |= {"darwin_amd64": ("macosx_10_9_x86_64",), "darwin_arm64": ("macosx_11_0_arm64",)}
+    every = [
+        f"msgspec-0.22.0-cp{python.replace('.', '')}-cp{python.replace('.', '')}-{tag}.whl"
+        for machine in tags.values()
+        for tag in machine
+        for python in PYTHONS
+    ]
+    wheels = Wheels(tmp_path, Index(*every).fetch)
+    for machine in MACHINES:
+        found = [path.name for path in wheels.compiled(MSGSPEC, machine)]
+        assert found == [name for name in every if name.endswith(tuple(f"-{tag}.whl" for tag in tags[machine.name]))]
+
+
+def test_a_wheel_of_another_version_or_machine_is_not_taken(tmp_path: Path) -> None:
+    names = ("six-1.17.0.1-py3-none-any.whl", "six-1.17.0-cp310-cp310-win_amd64.whl", "sixty-1.17.0-py3-none-any.whl")
+    with pytest.raises(Unfetched, match=r"no wheel of six==1\.17\.0"):
+        Wheels(tmp_path, Index(*names).fetch).pure(PURE)
+
+
+def test_offline_is_said_in_one_sentence(tmp_path: Path) -> None:
+    said = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No matching distribution found for six==1.17.0\n"
+    with pytest.raises(Unfetched) as raised:
+        Wheels(tmp_path, Index(error=said).fetch).pure(PURE)
+    assert str(raised.value).endswith(
+        "could be fetched from the package index: ERROR: No matching distribution found for six==1.17.0"
+    )
+
+
+def test_the_build_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """pip itself, asked for wheels where there is no index."""
+    import os
+
+    before = {name: os.environ.get(name) for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_CONFIG_FILE")}
+    os.environ.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path), PIP_CONFIG_FILE=os.devnull)
+    try:
+        code = build.main(["--into", str(tmp_path / "dist"), "--wheels", str(tmp_path / "wheels")])
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    told = capsys.readouterr()
+    assert (code, told.out, told.err.count("\n")) == (1, "", 1)
+    assert told.err.startswith("error: no wheel of boto3==")
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def test_only_what_is_needed_to_run_is_kept(tmp_path: Path) -> None:
+    services = "botocore/data/eks"
+    wheel = a_wheel(
+        tmp_path,
+        "botocore.whl",
+        {
+            "botocore/__init__.py": b"",
+            "botocore/tests/test_it.py": b"",
+            "botocore/typed.pyi": b"",
+            f"{services}/2016-01-01/service-2.json.gz": b"old",
+            f"{services}/2017-11-01/service-2.json.gz": b"new",
+            f"{services}/2017-11-01/service-2.sdk-extras.json": b"",
+            f"{services}/2017-11-01/examples-1.json": b"",
+            "botocore/data/s3/2006-03-01/service-2.json.gz": b"",
+            "botocore/data/endpoints.json": b"",
+            "botocore-1.dist-info/METADATA": b"",
+            "botocore-1.dist-info/WHEEL": b"",
+            "botocore-1.dist-info/licenses/LICENSE": b"",
+            "botocore-1.data/scripts/tool": b"",
+            "botocore-1.data/purelib/extra.py": b"",
+        },
+    )
+    assert sorted(of_wheel(wheel, Pin("botocore", "1"))) == [
+        "botocore-1.dist-info/METADATA",
+        "botocore-1.dist-info/RECORD",
+        "botocore-1.dist-info/licenses/LICENSE",
+        "botocore/__init__.py",
+        "botocore/data/eks/2017-11-01/service-2.json.gz",
+        "botocore/data/eks/2017-11-01/service-2.sdk-extras.json",
+        "botocore/data/endpoints.json",
+        "extra.py",
+    ]
+
+
+def test_a_damaged_wheel_is_named(tmp_path: Path) -> None:
+    wheel = a_wheel(tmp_path, "x.whl", {"x/__init__.py": b""})
+    wheel.write_bytes(wheel.read_bytes()[:20])
+    with pytest.raises(ValueError, match=r"x\.whl is cut short or damaged"):
+        of_wheel(wheel, Pin("rich", "1"))
+
+
+@pytest.mark.parametrize("name", ["x/_speed.cpython-310-x86_64-linux-gnu.so", "x/speed.pyd", "x/lib.so.1", "x/elf"])
+def test_nobody_else_may_bring_something_compiled(tmp_path: Path, name: str) -> None:
+    wheel = a_wheel(tmp_path, "x.whl", {"x/__init__.py": b"", name: b"\x7fELF"})
+    with pytest.raises(NotPure, match="rich==1 brings a compiled file: x/"):
+        of_wheel(wheel, Pin("rich", "1"))
+
+
+def test_who_can_do_without_goes_without(tmp_path: Path) -> None:
+    files = {"yaml/__init__.py": b"", "yaml/_yaml.cpython-310-x86_64-linux-gnu.so": b"\x7fELF"}
+    assert "yaml/_yaml.cpython-310-x86_64-linux-gnu.so" in of_wheel(a_wheel(tmp_path, "m.whl", files), MSGSPEC)
+    assert list(of_wheel(a_wheel(tmp_path, "y.whl", files), Pin("pyyaml", "1"))) == ["yaml/__init__.py"]
+
+
+def test_the_package_is_in_it_with_its_data() -> None:
+    names = {path.relative_to(ROOT).as_posix() for path in _own(ROOT)}
+    kept = ("*.py", "*.json", "*.tcss", "py.typed")
+    package = ROOT / "kubectl_eksdoc"
+    assert {p.relative_to(ROOT).as_posix() for pattern in kept for p in package.rglob(pattern)} <= names
+    assert [name for name in names if "__pycache__" in name] == []
+
+
+# Packing ------------------------------------------------------------------------------------------
+
+
+def test_the_same_files_are_the_same_bytes_and_krew_takes_them(tmp_path: Path) -> None:
+    files = {LAUNCHER: b"#!/bin/sh\n", "LICENSE": b"", f"lib/{'x' * 150}/y.py": b"", "lib/a.py": b""}
+    archive = packed(files, LAUNCHER)
+    assert archive == packed(dict(reversed(files.items())), LAUNCHER)
+    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff", "of CPythons some name the time or the system"
+    assert broken(linted(tmp_path, moved(bin=LAUNCHER), archive)) == set()
+
+
+# The launcher -------------------------------------------------------------------------------------
+
+
+def test_any_python_can_parse_the_launcher() -> None:
+    text = Path(launcher.__file__).read_text(encoding="ascii")
+    ast.parse(text, feature_version=(3, 0))
+    assert text.startswith("#!/usr/bin/env python3\n")
+    assert [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.JoinedStr, ast.AnnAssign))] == []
+
+
+def test_the_launcher_looks_for_every_python_that_fits() -> None:
+    assert tuple(f"python{version}" for version in reversed(PYTHONS)) == launcher.OTHERS
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another folder for caches")
+@pytest.mark.parametrize(
+    ("cache", "expected"),
+    [("/var/cache/me", "/var/cache/me"), ("", "/home/me/.cache"), ("not/absolute", "/home/me/.cache")],
+)
+def test_byte_code_goes_where_caches_go(monkeypatch: pytest.MonkeyPatch, cache: str, expected: str) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    assert launcher.cache_folder() == f"{expected}/kubectl-eksdoc/pycache"
+
+
+def test_a_checkout_is_no_archive() -> None:
+    """Beside the launcher's source there is no lib, so nothing fits."""
+    assert not launcher.fits()

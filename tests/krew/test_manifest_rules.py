@@ -1,0 +1,199 @@
+"""Every rule for manifests of krew and its validator: one change of a healthy one, and it is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import krew_codes
+from kubectl_eksdoc.core.rules.krew.manifests import wrong_version
+from kubectl_eksdoc.core.rules.krew.selectors import MACHINES, machines_of
+from tests.krew.plugins import a_platform, asked, broken, linted, moved
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def top(**fields: Any) -> Change:
+    return lambda manifest: manifest.update(fields)
+
+
+def spec(**fields: Any) -> Change:
+    return lambda manifest: manifest["spec"].update(fields)
+
+
+def gone(field: str) -> Change:
+    return lambda manifest: manifest["spec"].pop(field)
+
+
+def name(text: object) -> Change:
+    return top(metadata={"name": text})
+
+
+def selector(*expressions: dict[str, object], **fields: object) -> Change:
+    return moved(selector={**({"matchExpressions": list(expressions)} if expressions else {}), **fields})
+
+
+def also(*platforms: dict[str, Any]) -> Change:
+    return lambda manifest: manifest["spec"]["platforms"].extend(
+        {**each, "sha256": manifest["spec"]["platforms"][0]["sha256"]} for each in platforms
+    )
+
+
+def upper(manifest: dict[str, Any]) -> None:
+    platform = manifest["spec"]["platforms"][0]
+    platform["sha256"] = "A" + platform["sha256"][1:]
+
+
+ON_LINUX = {"key": "os", "operator": "In", "values": ["linux"]}
+
+REFUSED: list[tuple[str, Change]] = [
+    ("krew-api-version", top(apiVersion="krew.googlecontainertools.github.com/v1alpha1")),
+    ("krew-api-version", lambda manifest: manifest.pop("apiVersion")),
+    ("krew-kind", top(kind="plugin")),
+    ("krew-field-type", spec(shortDescription=["a", "b"])),
+    ("krew-field-type", spec(platforms="linux")),
+    ("krew-field-type", top(spec=["version"])),
+    ("krew-field-type", moved(files="*")),
+    ("krew-field-type", moved(selector={"matchLabels": ["os"]})),
+    ("krew-name", name("vièw")),
+    ("krew-name", name("view logs")),
+    ("krew-name", name("")),
+    ("krew-name", name("view.logs")),
+    ("krew-name", name("CON")),
+    ("krew-name", name("lpt9")),
+    ("krew-name-differs", name("logs-view")),
+    ("krew-name-builtin", name("api-resources")),
+    ("krew-short-description", gone("shortDescription")),
+    ("krew-short-description", spec(shortDescription="")),
+    ("krew-short-description", spec(shortDescription="Show logs\nside by side")),
+    ("krew-short-description", spec(shortDescription="Show logs\r")),
+    ("krew-version", gone("version")),
+    *(
+        ("krew-version", spec(version=version))
+        for version in ("1.2.3", "V1.2.3", "v1.2", "v1.2.3.4", "v01.2.3", "v1.2.3-01", "v1.2.3-", "v1.2.3+", 1.0, "vx")
+    ),
+    ("krew-platforms", gone("platforms")),
+    ("krew-platforms", spec(platforms=[])),
+    ("krew-platforms", spec(platforms=None)),
+    ("krew-uri", moved(uri="")),
+    ("krew-bin", moved(bin="")),
+    ("krew-sha256", moved(sha256="")),
+    ("krew-sha256", moved(sha256="abc")),
+    ("krew-sha256", upper),
+    ("krew-files", moved(files=[])),
+    ("krew-files", moved(files=[{"from": "*"}])),
+    ("krew-files", moved(files=[{"to": "."}])),
+    ("krew-selector", moved(selector=None)),
+    ("krew-selector", moved(selector={})),
+    ("krew-selector", moved(selector={"matchLabels": {}})),
+    ("krew-selector", moved(selector={"matchExpressions": []})),
+    ("krew-selector", moved(selector={"matchLabels": {"os": "linux"}, "matchExpressions": []})),
+    ("krew-selector", moved(selector={"matchLabels": {"os": "linux", "libc": "musl"}})),
+    ("krew-selector", selector({"key": "cpu", "operator": "Exists"})),
+    ("krew-selector", selector({"key": "os", "operator": "Is", "values": ["linux"]})),
+    ("krew-selector", selector({"key": "os", "operator": "In"})),
+    ("krew-selector", selector({"key": "os", "operator": "Exists", "values": ["linux"]})),
+    ("krew-selector", moved(selector={"matchLabels": {"os": "li nux"}})),
+    ("krew-platform-unknown", moved(selector={"matchLabels": {"os": "linux", "arch": "s390x"}})),
+    ("krew-platform-unknown", selector({"key": "os", "operator": "DoesNotExist"})),
+    ("krew-platform-overlap", also(a_platform(selector={"matchLabels": {"arch": "amd64"}}))),
+    ("krew-bin-outside", moved(bin="../../sh")),
+    ("krew-bin-outside", moved(bin="..view-logs")),
+]
+
+
+def test_a_healthy_plugin_passes(tmp_path: Path) -> None:
+    lint = linted(tmp_path)
+    assert lint.findings == ()
+    assert (lint.link, [each.archive for each in lint.platforms]) == ("kubectl-view_logs", ["view-logs.tar.gz"])
+
+
+@pytest.mark.parametrize(("code", "change"), REFUSED, ids=[f"{i}-{code}" for i, (code, _) in enumerate(REFUSED)])
+def test_what_breaks_a_rule_is_refused(tmp_path: Path, code: str, change: Change) -> None:
+    lint = linted(tmp_path, change)
+    assert code in broken(lint)
+    (first, *_) = [each for each in lint.findings if each.code.name == code]
+    assert first.remedy and first.evidence[0].endswith((".go", ".go of github.com/kubernetes/kubectl"))
+
+
+@pytest.mark.parametrize("file_name", ["view-logs.yml", "view-logs", "view-logs.YAML"])
+def test_the_file_ends_with_yaml(tmp_path: Path, file_name: str) -> None:
+    assert broken(linted(tmp_path, file_name=file_name)) == {"krew-file-name"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        spec(version="v1.2.3-rc.1", homepage="https://example.com"),
+        moved(uri="https://example.com/v1.2.3/other.tar.gz"),
+        moved(selector={"matchLabels": {"os": "linux", "arch": 386}}),
+        moved(selector={"matchLabels": {"os": "linux"}, "matchExpressions": None}),
+        selector(ON_LINUX, {"key": "arch", "operator": "NotIn", "values": ["arm"]}),
+        selector({"key": "os", "operator": "NotIn", "values": ["windows"]}, {"key": "arch", "operator": "Exists"}),
+        moved(files=None),
+        top(metadata={"name": "view-logs", "labels": {"a": "b"}}),
+        also(a_platform(selector={"matchLabels": {"os": "windows"}}, uri="https://example.com/v1.2.3/w.zip")),
+    ],
+)
+def test_what_krew_takes_is_taken(tmp_path: Path, change: Change) -> None:
+    assert broken(linted(tmp_path, change)) <= {"krew-bin-windows"}
+
+
+def test_fields_may_be_of_any_case(tmp_path: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["Kind"] = manifest.pop("kind")
+        manifest["spec"]["SHORTDESCRIPTION"] = manifest["spec"].pop("shortDescription")
+
+    assert linted(tmp_path, change).findings == ()
+
+
+REVIEWED: list[tuple[str, Change]] = [
+    ("krew-review-name", name("View_Logs")),
+    ("krew-review-name", name("kube-logs")),
+    ("krew-review-name", name("open-svc")),
+    ("krew-review-name", name("aws-logs")),
+    ("krew-review-short", spec(shortDescription="Show logs of several pods side by side, in one window")),
+    ("krew-review-short", spec(shortDescription="Show logs side by side.")),
+    ("krew-review-short", spec(shortDescription="A kubectl plugin for logs")),
+    ("krew-review-description", gone("description")),
+    ("krew-review-description", spec(description="word " * 17)),
+    ("krew-review-description", spec(description="Shows logs:\n  kubectl view-logs POD\n")),
+    ("krew-review-description", spec(description="Usage: view POD\n")),
+    ("krew-review-homepage", gone("homepage")),
+    ("krew-review-homepage", spec(homepage="view-logs")),
+    ("krew-review-caveats", gone("caveats")),
+    ("krew-review-files", moved(files=[{"from": "*", "to": "."}])),
+    ("krew-review-uri", moved(uri="http://example.com/v1.2.3/view-logs.tar.gz")),
+    ("krew-review-uri", moved(uri="https://example.com/latest/view-logs.tar.gz")),
+    ("krew-field-ignored", spec(caveat="needs sh")),
+    ("krew-field-ignored", moved(file=[])),
+]
+
+
+@pytest.mark.parametrize(("code", "change"), REVIEWED, ids=[f"{i}-{code}" for i, (code, _) in enumerate(REVIEWED)])
+def test_what_reviewers_ask_for_is_said_and_refuses_nothing(tmp_path: Path, code: str, change: Change) -> None:
+    lint = linted(tmp_path, change)
+    assert code in asked(lint)
+    assert broken(lint) <= {"krew-name-differs"}
+
+
+@pytest.mark.parametrize(
+    "text", ["v1.2.3", "v0.0.0", "v1.2.3-rc1", "v1.2.3-rc.1", "v1.2.3+b", "v1.2.3-a.1+b.01 ", "v1.2.3-0"]
+)
+def test_versions_that_krew_takes(text: str) -> None:
+    assert wrong_version(text) == ""
+
+
+def test_the_validator_knows_eleven_machines() -> None:
+    assert len(MACHINES) == 11
+    assert machines_of(None) == ()
+
+
+def test_every_code_is_met_in_these_tests() -> None:
+    from tests.krew.test_archive_rules import REFUSED as OF_ARCHIVES
+
+    met = {code for code, *_ in (*REFUSED, *REVIEWED, *OF_ARCHIVES)} | {"krew-file-name", "krew-review-licence"}
+    assert met == {code.name for code in krew_codes.ALL}

@@ -1,0 +1,66 @@
+"""The files of an archive: the launcher, the licence, and lib."""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tools.krew.contents import of_wheel
+from tools.krew.pins import Pin, of_file
+from tools.krew.platforms import Machine
+from tools.krew.wheels import COMPILED, Wheels
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCHER = "kubectl-eksdoc"
+LICENCE = "LICENSE"
+LIB = "lib"
+
+_PACKAGE = "kubectl_eksdoc"
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+
+
+class Clash(Exception):
+    """Two packages bring one file; the message names it."""
+
+
+def of_machine(machine: Machine, wheels: Wheels, root: Path = ROOT) -> dict[str, bytes]:
+    """By path in the archive.
+
+    Raises:
+        Unfetched: a wheel is not to be had.
+        NotPure: a package brings something compiled, and may not.
+        Clash: two packages bring one file.
+        ValueError: constraints.txt is not understood.
+    """
+    files = {LAUNCHER: _LAUNCHER.read_bytes(), LICENCE: (root / LICENCE).read_bytes()}
+    for pin in of_file(root):
+        _add(files, _of_pin(pin, machine, wheels), str(pin))
+    _add(files, {path.relative_to(root).as_posix(): path.read_bytes() for path in _own(root)}, _PACKAGE)
+    return files
+
+
+def _of_pin(pin: Pin, machine: Machine, wheels: Wheels) -> Mapping[str, bytes]:
+    if pin.name != COMPILED:
+        return of_wheel(wheels.pure(pin), pin)
+    files: dict[str, bytes] = {}
+    for wheel in reversed(wheels.compiled(pin, machine)):  # of what all have, that of the first one
+        files.update(of_wheel(wheel, pin))
+    records = [name for name in files if name.endswith("/RECORD")]
+    return {name: content for name, content in files.items() if name not in records}
+
+
+def _add(files: dict[str, bytes], more: Mapping[str, bytes], whose: str) -> None:
+    for name, content in more.items():
+        path = f"{LIB}/{name}"
+        if files.setdefault(path, content) != content:
+            raise Clash(f"{whose} brings {name}, which another package has brought")
+
+
+def _own(root: Path) -> Iterator[Path]:
+    """Modules, and the data that setup.cfg names."""
+    config = configparser.ConfigParser()
+    config.read(root / "setup.cfg", encoding="utf-8")
+    package = root / _PACKAGE
+    for pattern in ("**/*.py", *config["options.package_data"][_PACKAGE].split()):
+        yield from (path for path in sorted(package.glob(pattern)) if path.is_file())

@@ -1,0 +1,81 @@
+"""Wheels from the package index, through pip; what was fetched once is kept."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tools.krew.pins import Pin
+from tools.krew.platforms import PYTHONS, Libc, Machine, fits
+
+COMPILED = "msgspec"
+"""Its compiled module is needed; there is no other way to do what it does."""
+EITHER_WAY = ("charset-normalizer", "pyyaml")
+"""They run without their compiled modules, which are left out."""
+
+_PURE = re.compile(r"-(py3|py2\.py3)-none-any\.whl$")
+_OLDEST_LINUX = Libc("manylinux_2_28_x86_64", "manylinux.*_x86_64")
+_NEWER_MACOS = Libc("macosx_15_0_", "")
+
+Fetch = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+
+
+class Unfetched(Exception):
+    """A wheel is not there, and cannot be fetched; the message says which, and why."""
+
+
+def pip(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pip", "download", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Wheels:
+    """Those in `folder`, and those that are fetched into it."""
+
+    def __init__(self, folder: Path, fetch: Fetch = pip) -> None:
+        self._folder = folder
+        self._fetch = fetch
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def pure(self, pin: Pin) -> Path:
+        """One that any Python takes; where there is none, that of the oldest CPython, always the same.
+
+        Raises:
+            Unfetched: it is not to be had.
+        """
+        if pin.name in EITHER_WAY:
+            return self._one(pin, lambda name: fits(name, PYTHONS[0], _OLDEST_LINUX), PYTHONS[0], _OLDEST_LINUX.asked)
+        return self._one(pin, lambda name: _PURE.search(name) is not None, PYTHONS[0], "any")
+
+    def compiled(self, pin: Pin, machine: Machine) -> list[Path]:
+        """One for each CPython and libc. Raises: as `pure`."""
+        return [self._of(pin, python, libc) for libc in machine.libcs for python in PYTHONS]
+
+    def _of(self, pin: Pin, python: str, libc: Libc) -> Path:
+        # Apple's oldest system is another one for each CPython; pip takes older ones for those of a newer one.
+        asked = re.sub(r"^macosx_[0-9_]+?_(?=x|a)", _NEWER_MACOS.asked, libc.asked)
+        return self._one(pin, lambda name: fits(name, python, libc), python, asked)
+
+    def _one(self, pin: Pin, wanted: Callable[[str], bool], python: str, platform: str) -> Path:
+        found = self._kept(pin, wanted)
+        if found is not None:
+            return found
+        only = ("--no-deps", "--only-binary=:all:", "--implementation", "cp")
+        where = ("--python-version", python, "--platform", platform, "--dest", str(self._folder))
+        done = self._fetch(["--quiet", "--disable-pip-version-check", "--retries", "2", *only, *where, str(pin)])
+        found = self._kept(pin, wanted)
+        if found is None:
+            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
+            raise Unfetched(
+                f"no wheel of {pin} for CPython {python} on {platform} could be fetched from the package index: "
+                f"{said[-1].strip() if said else 'pip fetched none that fits'}"
+            )
+        return found
+
+    def _kept(self, pin: Pin, wanted: Callable[[str], bool]) -> Path | None:
+        stem = f"{pin.name.replace('-', '_')}-{pin.version}-"
+        names = sorted(path.name for path in self._folder.glob("*.whl"))
+        return next((self._folder / n for n in names if n.lower().startswith(stem) and wanted(n)), None)
