@@ -20,9 +20,17 @@ def too_old(version: "tuple[int | str, ...]", executable: str) -> str:
     ) % (OLDEST[0], OLDEST[1], ".".join(str(part) for part in version[:3]), executable)
 
 
+def completing(argv: "list[str]") -> bool:
+    """Whether a shell asks what may be typed; `argv` with the program."""
+    name = argv[0].replace("\\", "/").split("/")[-1]
+    return name.startswith("kubectl_complete-") or argv[1:2] == ["__complete"]
+
+
 def main() -> None:
     """Run the command line of this process and end the process with its exit code."""
     complaint = too_old(sys.version_info, sys.executable)
+    if complaint and completing(sys.argv):
+        sys.exit(1)  # what is said now would land in the line that is typed
     if complaint:
         if sys.stderr is not None:  # closed
             sys.stderr.write(complaint + "\n")

@@ -42,7 +42,7 @@ def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:
         return None
     parser = root(prog)
     try:
-        args, extras = parser.parse_known_args(spelled_out(flags, dict.fromkeys(parser.switches(), "true")))
+        args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
     except (ShowText, UsageError):
         return None
     return None if extras else args

@@ -32,7 +32,7 @@ def add_dry_run(group: argparse._ArgumentGroup, shows: str, server: str = "") ->
     group.add_argument(
         "--dry-run",
         dest="dry",
-        type=values.one_of(("none", "client", "server"), "dry run"),
+        type=values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
         default="none",
         metavar="[client|server]" if server else "[client]",
         help=f"{shows}; server: {server}" if server else shows,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, rights, since_options
+from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, since_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -43,15 +43,18 @@ Global flags: kubectl eksdoc options
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
-    """Add ``drain`` and what is under it; returns where more can be added."""
+    """Add ``drain``; returns where what is under it is added."""
     drain = commands.add_parser(
         "drain", help="plan the drain of nodes, and do it", description="Plan the drain of nodes, and do it."
     )
     GlobalOptions.add_to(drain, level=LEVELS - 2)
     SourceOptions.add_early(drain)
     replay.add_to(drain)
-    under = drain.add_commands()
-    plan = under.add_parser(
+    return drain.add_commands()
+
+
+def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
+    plan = commands.add_parser(
         "plan",
         help="what a drain would do, in which order, and what blocks it",
         usage="%(prog)s [NODE…] [flags]",
@@ -64,7 +67,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsers
     drain_options.add_policy(plan)
     drain_options.add_comparison(plan)
     plan.set_defaults(leaf=plan, command=run_plan)
-    return under
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     except Exception as error:
         tell(request.notes, around)
         if isinstance(error, Forbidden):
+            from kubectl_eksdoc.cli import rights
+
             raise rights.explained(error, "drain plan") from error
         raise
     # Whose cluster it is comes first, and then all that is to be said about the answer.

@@ -19,9 +19,6 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.plan.drain.outcome import Eviction
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
-BARE = {"--dry-run": "client"}
-"""Flags that may stand without a value although they are no switches."""
-
 _EVERYTHING_AT_ONCE = 2**31 - 1
 
 
@@ -181,8 +178,7 @@ def _add_idle(parser: argparse.ArgumentParser) -> None:
     """kubectl drain's flags that change nothing for a plan."""
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
     parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
-    modes = values.one_of(("none", "client", "server"), "dry run")
-    parser.add_argument("--dry-run", type=modes, metavar="MODE", **hidden)
+    parser.add_argument("--dry-run", type=values.DRY_RUN, metavar="MODE", **hidden)
 
 
 def _add_explained(parser: argparse.ArgumentParser) -> None:

@@ -122,24 +122,23 @@ class Refused:
 
     names: tuple[str, ...]
     why: str
-    takes_value: bool = True
 
 
 REFUSED: tuple[Refused, ...] = (
-    Refused(("--cache-dir",), "nothing is cached on disk"),
+    Refused(("--cache-dir",), "nothing of the API is cached on disk; names for the Tab key are, in XDG_CACHE_HOME"),
     Refused(("-v", "--v"), "there are no verbosity levels; --debug shows where an error came from"),
     Refused(("--vmodule",), "there are no verbosity levels"),
     Refused(("--username",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
     Refused(("--password",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
     Refused(("--as-user-extra",), "extra fields cannot be impersonated; --as, --as-group and --as-uid can"),
-    Refused(("--match-server-version",), "versions are compared where they matter, never for their own sake", False),
+    Refused(("--match-server-version",), "versions are compared where they matter, never for their own sake"),
     Refused(("--profile-output",), "kubectl's profiling is kubectl's own"),
     Refused(("--log-flush-frequency",), "there is no log to flush"),
     Refused(("--kuberc",), "preferences of kubectl are not read"),
-    Refused(("--warnings-as-errors",), "the API server's warnings are not shown; findings have exit codes", False),
+    Refused(("--warnings-as-errors",), "the API server's warnings are not shown; findings have exit codes"),
     Refused(("--template",), "there are no templates; use -o json and a JSON tool"),
     Refused(("--sort-by",), "the order of a plan is part of the plan; use -o json and a JSON tool"),
-    Refused(("--show-labels",), "labels are not part of a plan; use kubectl get nodes --show-labels", False),
-    Refused(("-w", "--watch"), "a plan is made once, of one observation", False),
+    Refused(("--show-labels",), "labels are not part of a plan; use kubectl get nodes --show-labels"),
+    Refused(("-w", "--watch"), "a plan is made once, of one observation"),
     Refused(("-f", "--filename"), "nodes are named or selected; for a dump use --snapshot PATH"),
 )

@@ -6,27 +6,29 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import bare, exits, replay, screen, streams
-from kubectl_eksdoc.cli.called import PROG, called_as
-from kubectl_eksdoc.cli.parser import (
-    VERSION,
-    Parser,
-    ShowText,
-    first_unknown,
-    spelled_out,
-    strays,
-    unknown_flag,
-    until_dashes,
-)
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.cli import exits, streams
+from kubectl_eksdoc.cli.called import COMPLETE, PROG, called_as
+from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
+
+if TYPE_CHECKING:  # whoever presses Tab must not wait for it
+    from kubectl_eksdoc.cli.parser import Parser
+    from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+
+__all__ = ["main", "run", "tree"]
 
 
 def main() -> int:
     """Run this process's command line; returns the exit code."""
+    called = called_as(sys.argv[0])
+    argv = [*called.before, *sys.argv[1:]]
+    if argv[:1] == [COMPLETE]:
+        from kubectl_eksdoc.cli.completing.command import main as complete
+
+        return complete(argv[1:])
     streams.occupy_closed()
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
@@ -38,8 +40,7 @@ def main() -> int:
             # A locale that cannot encode a name must not turn an answer into a traceback.
             stream.reconfigure(errors="backslashreplace")
     collect_seldom()
-    called = called_as(sys.argv[0])
-    code = run([*called.before, *sys.argv[1:]], sys.stdout, sys.stderr, prog=called.prog)
+    code = run(argv, sys.stdout, sys.stderr, prog=called.prog)
     collect_no_more()
     return code
 
@@ -69,10 +70,9 @@ def run(
     Answers go to `stdout`, everything else to `stderr`. `around` is what commands are given instead of the
     real process.
     """
-    around = around or Surroundings(stdout, stderr)
     debug = "--debug" in argv
     try:
-        answer = _answer(argv, prog, around)
+        answer = _answer(argv, prog, around or _process(stdout, stderr))
         streams.deliver(stdout, answer.text)
         return answer.exit_code
     except KeyboardInterrupt:
@@ -86,16 +86,35 @@ def run(
         return exits.BUG
 
 
+def _process(stdout: TextIO, stderr: TextIO) -> Surroundings:
+    from kubectl_eksdoc.cli.surroundings import Surroundings
+
+    return Surroundings(stdout, stderr)
+
+
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
+    from kubectl_eksdoc.cli.parser import (
+        VERSION,
+        ShowText,
+        first_unknown,
+        spelled_out,
+        strays,
+        unknown_flag,
+        until_dashes,
+    )
+    from kubectl_eksdoc.cli.surroundings import Answer
+
     if list(argv) == ["--version"]:  # asked by scripts, often: without a tree of commands it takes half the time
         return Answer(VERSION)
+    from kubectl_eksdoc.cli import bare, replay, screen
+
     alone = bare.flags_alone(argv, prog)
     if alone is not None and not screen.no_terminal(around):
         return screen.open_screens(alone, alone.leaf, around)
     parser = tree(prog)
     try:
         flags, names = until_dashes(argv)
-        args, extras = parser.parse_known_args(spelled_out(flags, bare_values(parser)))
+        args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
         leaf: Parser = args.leaf
         words = [*strays(extras, leaf), *names]
     except ShowText as asked:
@@ -114,51 +133,6 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
     replay.check_not_asked_for(args, leaf)
     answer: Answer = args.command(args, words, around)
     return answer
-
-
-def tree(prog: str = PROG) -> Parser:
-    """The parser with every command. A new command is one module with `add_to`, and one line here."""
-    from kubectl_eksdoc.cli import drain, options_list, rehearse
-    from kubectl_eksdoc.cli.addon import command as addon_diff
-    from kubectl_eksdoc.cli.check import command as check
-    from kubectl_eksdoc.cli.dns import command as coredns_lameduck
-    from kubectl_eksdoc.cli.interruption import command as interruption
-    from kubectl_eksdoc.cli.krew_lint import command as krew_lint
-    from kubectl_eksdoc.cli.metadata import command as imds_probe
-    from kubectl_eksdoc.cli.permissions import command as permissions
-    from kubectl_eksdoc.cli.run import asking as run_asking
-    from kubectl_eksdoc.cli.run import drain as run_drain
-    from kubectl_eksdoc.cli.run import resume as run_resume
-    from kubectl_eksdoc.cli.run import rollback as run_rollback
-    from kubectl_eksdoc.cli.run import status as run_status
-    from kubectl_eksdoc.cli.snapshot import command as snapshot
-
-    parser = bare.root(prog)
-    parser.show_version_flag()
-    commands = parser.add_commands()
-    under_drain = drain.add_to(commands)
-    for command in (run_drain, run_status, run_asking, run_resume, run_rollback):
-        command.add_to(under_drain)
-    rehearse.add_to(under_drain)
-    rehearse.add_to(commands, level=1)
-    check.add_to(commands)
-    addon_diff.add_to(commands)
-    imds_probe.add_to(commands)
-    coredns_lameduck.add_to(commands)
-    interruption.add_to(commands)
-    snapshot.add_to(commands)
-    krew_lint.add_to(commands)
-    permissions.add_to(commands)
-    options_list.add_to(commands)
-    return parser
-
-
-def bare_values(parser: Parser) -> dict[str, str]:
-    """Every flag that may stand alone, and what it then means."""
-    from kubectl_eksdoc.cli import drain_options
-    from kubectl_eksdoc.cli.dns import measure_options
-
-    return dict.fromkeys(parser.switches(), "true") | drain_options.BARE | measure_options.BARE
 
 
 def _bug(error: Exception) -> EksdocError:

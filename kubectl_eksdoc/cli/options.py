@@ -88,7 +88,7 @@ def _add(parser: argparse.ArgumentParser, flag: Flag, level: int) -> None:
 def _output(text: str) -> str:
     if text.partition("=")[0] in _OUTPUT_HINTS:
         raise argparse.ArgumentTypeError(f"{text!r} is not supported; use -o json and a JSON tool such as jq")
-    return values.one_of(OUTPUTS, "output format")(text)
+    return values.OneOf(OUTPUTS, "output format")(text)
 
 
 @dataclass(frozen=True, slots=True)

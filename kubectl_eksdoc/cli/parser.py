@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from kubectl_eksdoc import __version__
@@ -88,9 +88,33 @@ class Parser(argparse.ArgumentParser):
         actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
         return [choice.dest for action in actions for choice in action._choices_actions]
 
-    def switches(self) -> set[str]:
-        """The names of every boolean flag of this parser and of all under it."""
-        return {name for parser in self._family() for name, a in parser._flags() if isinstance(a, Switch)}
+    def under(self) -> Mapping[str, Parser] | None:
+        """The parsers of the commands under this one, hidden ones included; None where it is a command itself."""
+        actions = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        return next((action.choices for action in actions), None)
+
+    def listed(self) -> list[tuple[str, str]]:
+        """As `commands`, each with its line of help."""
+        actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+        return [(choice.dest, choice.help or "") for action in actions for choice in action._choices_actions]
+
+    def flag(self, name: str) -> argparse.Action | None:
+        return self._option_string_actions.get(name)
+
+    def flags(self) -> list[argparse.Action]:
+        """In the order of the help, hidden ones included."""
+        return [action for action in self._actions if action.option_strings]
+
+    def bare(self) -> dict[str, str]:
+        """Every flag of this parser and of all under it that may stand alone, and what it then means."""
+        found: dict[str, str] = {}
+        for parser in self._family():
+            for name, action in parser._flags():
+                if isinstance(action, Switch):
+                    found[name] = "true"
+                elif alone := getattr(action.type, "alone", ""):
+                    found[name] = alone
+        return found
 
     def long_flags(self) -> set[str]:
         """Every long flag of this parser and of all under it, hidden ones included."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import drain_options, exits, fault_options, rights, values
+from kubectl_eksdoc.cli import drain_options, exits, fault_options, values
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -105,6 +105,8 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     except Exception as error:
         tell(request.notes, around)
         if isinstance(error, Forbidden):
+            from kubectl_eksdoc.cli import rights
+
             raise rights.explained(error, "rehearse") from error
         raise
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))

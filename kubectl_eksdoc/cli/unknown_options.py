@@ -18,12 +18,9 @@ def add_accepted(
     """Add it for `codes`, which are asked for only where the flag is given; `of` says which they are, for the error of
     another one. `otherwise`: what follows where something unknown is not accepted."""
 
-    def read(text: str) -> tuple[str, ...]:
-        return values.codes((code.name for code in codes()), of)(text)
-
     group.add_argument(
         "--accept-unknown",
-        type=read,
+        type=values.Codes(lambda: (code.name for code in codes()), of),
         default=(),
         metavar="CODE,…",
         help=f"findings that may be unknown without {otherwise}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from kubectl_eksdoc.core.model.spelling import maybe
@@ -46,18 +47,30 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)
 
 
-def codes(known: Iterable[str], of: str) -> Callable[[str], tuple[str, ...]]:
-    """Finding codes behind commas; `of` says which, for the error."""
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """A type for finding codes behind commas. `known` is asked where the flag is given, or completed; `of` says whose
+    they are, for the error, which lists them if `listed`. `none`: the error where no code is named, "" if that may
+    be."""
 
-    def read(text: str) -> tuple[str, ...]:
-        there = list(known)
+    known: Callable[[], Iterable[str]]
+    of: str = ""
+    none: str = ""
+    listed: bool = False
+
+    def words(self) -> tuple[str, ...]:
+        return tuple(sorted(self.known()))
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        there = self.words()
         names = tuple(name.strip() for name in text.split(",") if name.strip())
+        if not names and self.none:
+            raise argparse.ArgumentTypeError(self.none)
         for name in names:
             if name not in there:
-                raise argparse.ArgumentTypeError(f"{name!r} is no finding code of {of}{maybe(name, there)}")
+                of, shown = f" of {self.of}" if self.of else "", f". Codes: {', '.join(there)}" if self.listed else ""
+                raise argparse.ArgumentTypeError(f"{name!r} is no finding code{of}{maybe(name, there)}{shown}")
         return names
-
-    return read
 
 
 def whole_seconds(text: str) -> int:
@@ -212,30 +225,45 @@ def node_name(text: str) -> str:
     return name
 
 
-def code_names(text: str) -> tuple[str, ...]:
-    """Finding codes, separated by commas."""
+def _every_code() -> Iterable[str]:
     from kubectl_eksdoc.core.model import codes
 
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not names:
-        raise argparse.ArgumentTypeError("names no finding code")
-    for name in names:
-        if name not in codes.BY_NAME:
-            known = ", ".join(sorted(codes.BY_NAME))
-            raise argparse.ArgumentTypeError(f"{name!r} is no finding code{maybe(name, codes.BY_NAME)}. Codes: {known}")
-    return names
+    return codes.BY_NAME
 
 
-def one_of(words: Iterable[str], what: str) -> Callable[[str], str]:
-    """A type for one of `words`; `what` names it in the error."""
-    known = tuple(words)
+code_names = Codes(_every_code, none="names no finding code", listed=True)
+"""Finding codes of any command, separated by commas."""
 
-    def choose(text: str) -> str:
-        if text in known:
-            return text
-        raise argparse.ArgumentTypeError(f"{text!r} is no {what}{maybe(text, known)}. It can be {', '.join(known)}")
 
-    return choose
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A type for one of `known`; `what` names it in the error. `alone`: what the flag means without a value, "" where
+    it needs one. `unoffered`: those that completion keeps to itself. `upper`: small letters are taken for capitals."""
+
+    known: tuple[str, ...]
+    what: str
+    alone: str = ""
+    unoffered: tuple[str, ...] = ()
+    upper: bool = False
+
+    def words(self) -> tuple[str, ...]:
+        return tuple(word for word in self.known if word not in self.unoffered)
+
+    def __call__(self, text: str) -> str:
+        word = text.upper() if self.upper else text
+        if word in self.known:
+            return word
+        expected = f"It can be {', '.join(self.known)}"
+        raise argparse.ArgumentTypeError(f"{text!r} is no {self.what}{maybe(text, self.known)}. {expected}")
+
+
+def one_of(words: Iterable[str], what: str, alone: str = "") -> OneOf:
+    return OneOf(tuple(words), what, alone)
+
+
+DRY_RUN = OneOf(("none", "client", "server"), "dry run", alone="client")
+NO_SERVER_DRY_RUN = OneOf(DRY_RUN.known, DRY_RUN.what, DRY_RUN.alone, unoffered=("server",))
+"""Where that of the server is refused, and told why."""
 
 
 def count(text: str) -> int:

@@ -21,9 +21,13 @@ from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import Impersonation, Server, Target, User
 
 
-def choose(connection: Connection, around: Surroundings) -> Target:
-    """Raises ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist."""
-    config = kubeconfig.load(connection.kubeconfig, around)
+def choose(connection: Connection, around: Surroundings, read: Kubeconfig | None = None) -> Target:
+    """`read`: the kubeconfig, where whoever chooses has read it already.
+
+    Raises:
+        ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
+    """
+    config = read or kubeconfig.load(connection.kubeconfig, around)
     if config.empty and not connection.kubeconfig and not connection.server:
         inside = in_cluster(around)
         if inside is not None:

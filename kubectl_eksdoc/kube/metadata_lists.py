@@ -22,9 +22,10 @@ _HINT = "Is this the address of a Kubernetes API?"
 
 
 def listed(
-    transport: Transport, resource: Resource, page: int, query: Mapping[str, str] | None = None
+    transport: Transport, resource: Resource, page: int, query: Mapping[str, str] | None = None, namespace: str = ""
 ) -> Iterator[Doc]:
-    """Over all namespaces, page by page, in the newest version that is served, which is that of ``apiVersion``.
+    """Of that namespace, or over all of them, page by page, in the newest version that is served, which is that of
+    ``apiVersion``. A page is asked for when the one before it is used up.
 
     Raises:
         NotServed: in none.
@@ -32,31 +33,31 @@ def listed(
     """
     whole = query or {}
     limited = {**whole, "limit": str(page)}
-    form, (items, token) = _first(transport, resource, limited)
+    form, (items, token) = _first(transport, resource, limited, namespace)
     while True:
         yield from items
         if not token:
             return
         try:
-            items, token = _page(transport, form, {**limited, "continue": token})
+            items, token = _page(transport, form, {**limited, "continue": token}, namespace)
         except Expired:  # what comes in one answer cannot expire; what came before comes again
-            items, token = _page(transport, form, whole)
+            items, token = _page(transport, form, whole, namespace)
 
 
 def _first(
-    transport: Transport, resource: Resource, query: Mapping[str, str]
+    transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str
 ) -> tuple[Resource, tuple[list[Doc], str]]:
     """In the newest version that is served."""
     *newer, oldest = resource.versions
     for form in newer:
         with suppress(NotServed):
-            return form, _page(transport, form, query)
-    return oldest, _page(transport, oldest, query)
+            return form, _page(transport, form, query, namespace)
+    return oldest, _page(transport, oldest, query, namespace)
 
 
-def _page(transport: Transport, form: Resource, query: Mapping[str, str]) -> tuple[list[Doc], str]:
+def _page(transport: Transport, form: Resource, query: Mapping[str, str], namespace: str) -> tuple[list[Doc], str]:
     right = f"{VERB} {form.full_name}"
-    body = transport.get(form.path, query, right, accept=ACCEPT).body
+    body = transport.get(form.path_in(namespace), query, right, accept=ACCEPT).body
     try:
         page = decode(body)
     except NoJson as error:

@@ -50,11 +50,9 @@ class NamespaceLists:
 
     def _pages(self, resource: Resource, namespace: str, size: int) -> Iterator[Doc]:
         """`size` 0: all in one."""
-        root, _, plural = resource.path.rpartition("/")
         query = {"limit": str(size)} if size else {}
         while True:
-            path = f"{root}/namespaces/{namespace}/{plural}" if namespace != EVERY else resource.path
-            answer = self._transport.get(path, query, right=f"{VERB} {resource.full_name}")
+            answer = self._transport.get(resource.path_in(namespace), query, right=f"{VERB} {resource.full_name}")
             items, token = _page(answer.body, resource)
             # A list names the kind once, and its items do not.
             yield from ({**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in items)

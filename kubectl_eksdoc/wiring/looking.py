@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.last_view import LastView
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
-    from kubectl_eksdoc.host.last_views import LastViews
+    from kubectl_eksdoc.host.cache.last_views import LastViews
 
 
 def pinned(connection: Connection) -> Connection:
@@ -71,7 +71,8 @@ def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluste
 def _views(environ: Mapping[str, str]) -> LastViews | None:
     import os
 
-    from kubectl_eksdoc.host.last_views import LastViews, views_folder
+    from kubectl_eksdoc.host.cache.files import cache_folder
+    from kubectl_eksdoc.host.cache.last_views import LastViews
 
-    folder = views_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
+    folder = cache_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
     return None if folder is None else LastViews(folder)

@@ -68,7 +68,7 @@ def test_every_addon_at_once_is_what_each_of_them_is() -> None:
         (("vpc-cni", "coredns"), "one add-on at a time, and 2 are named"),
         (("vpc-cni", "--all"), "an add-on is named beside --all"),
         (("--all", "--to", "v1"), "are of one add-on"),
-        (("vpc-cni", "--resolve-conflicts", "maybe"), "'maybe' is none of NONE, OVERWRITE, PRESERVE"),
+        (("vpc-cni", "--resolve-conflicts", "maybe"), "'maybe' is no mode. It can be NONE, OVERWRITE, PRESERVE"),
         (("vpc-cni", "--configuration-values", "/nowhere"), "--configuration-values /nowhere cannot be read"),
         (("vpc-cni", "--configuration-values", "-"), "reads a file, not standard input"),
         (("vpc-cni", "-o", "markdown"), "no output format 'markdown'"),

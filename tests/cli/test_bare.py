@@ -38,7 +38,7 @@ def test_flags_alone_mean_what_the_whole_tree_says(argv: list[str]) -> None:
     found = flags_alone(argv, PROG)
     assert found is not None
     parser = tree()
-    whole, extras = parser.parse_known_args(spelled_out(argv, dict.fromkeys(parser.switches(), "true")))
+    whole, extras = parser.parse_known_args(spelled_out(argv, parser.bare()))
     assert not extras
     assert _said(found) == _said(whole)
 

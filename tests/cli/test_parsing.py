@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.cli.drain import PlanRequest
-from kubectl_eksdoc.cli.drain_options import BARE
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
 from kubectl_eksdoc.core.model.connection import Connection
@@ -20,7 +19,7 @@ from tests.cli.running import FakeSource, run_cli
 def parsed(line: str, *before: str) -> PlanRequest:
     """The request of ``kubectl eksdoc BEFORE… drain plan LINE``."""
     parser = tree()
-    bare = dict.fromkeys(parser.switches(), "true") | BARE
+    bare = parser.bare()
     flags, names = until_dashes([*before, "drain", "plan", *line.split()])
     args, extras = parser.parse_known_args(spelled_out(flags, bare))
     return PlanRequest.from_args(args, [*strays(extras, args.leaf), *names])

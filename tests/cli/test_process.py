@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.launch import too_old
+from kubectl_eksdoc.launch import completing, too_old
 from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
 from tests.fakes.programs import program
@@ -146,3 +146,9 @@ def test_a_real_old_python_exits_2(old: str) -> None:
         pytest.skip(f"no {old} here")
     done = process(found, "-m", "kubectl_eksdoc", "--version")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+
+
+def test_a_python_that_is_too_old_is_silent_while_somebody_types() -> None:
+    assert completing(["/x/kubectl_complete-eksdoc", ""]) and completing(["/x/kubectl-eksdoc", "__complete", ""])
+    assert completing(["C:\\x\\kubectl_complete-eksdoc_drain.exe"])
+    assert not completing(["/x/kubectl-eksdoc", "drain"]) and not completing(["/x/kubectl-eksdoc"])

@@ -153,9 +153,11 @@ class ApiServer:
         if start + len(page) < len(items):
             metadata["continue"] = base64.b64encode(str(start + len(page)).encode()).decode()
             metadata["remainingItemCount"] = len(items) - start - len(page)
-        return json_reply(
-            {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata, "items": page}
-        )
+        kind, version = f"{resource.kind}List", resource.api_version
+        if "as=PartialObjectMetadataList" in request.header("accept"):
+            kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+            page = [{"metadata": item["metadata"]} for item in page]
+        return json_reply({"kind": kind, "apiVersion": version, "metadata": metadata, "items": page})
 
 
 class _Threaded(http.server.ThreadingHTTPServer):

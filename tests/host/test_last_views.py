@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.last_view import LastView, last_view_of
-from kubectl_eksdoc.host.last_views import LARGEST, MOST, LastViews, content_of, view_in, views_folder
+from kubectl_eksdoc.host.cache.files import cache_folder
+from kubectl_eksdoc.host.cache.last_views import LARGEST, MOST, LastViews, content_of, view_in
 from tests.builders import NOW, a_cluster, a_node, a_pod
 
 KEY, OTHER = "0123456789abcdef", "fedcba9876543210"
@@ -128,7 +129,7 @@ def test_deeply_nested_is_nothing() -> None:
 
 
 def test_where_they_are_kept() -> None:
-    assert views_folder({"XDG_CACHE_HOME": "/c"}, "/h") == Path("/c/eksdoc")
-    assert views_folder({"XDG_CACHE_HOME": "relative"}, "/h") == Path("/h/.cache/eksdoc")
-    assert views_folder({}, "/h") == Path("/h/.cache/eksdoc")
-    assert views_folder({}, "~") is None
+    assert cache_folder({"XDG_CACHE_HOME": "/c"}, "/h") == Path("/c/eksdoc")
+    assert cache_folder({"XDG_CACHE_HOME": "relative"}, "/h") == Path("/h/.cache/eksdoc")
+    assert cache_folder({}, "/h") == Path("/h/.cache/eksdoc")
+    assert cache_folder({}, "~") is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.main import bare_values, tree
+from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import ShowText, spelled_out, strays, until_dashes
 from tools import documents, examples
 from tools.registry import ROOT
@@ -58,7 +58,7 @@ def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
             words = [program.removeprefix("eksdoc-"), *words]
         flags, _ = until_dashes(words)
         try:
-            args, extras = parser.parse_known_args(spelled_out(flags, bare_values(parser)))
+            args, extras = parser.parse_known_args(spelled_out(flags, parser.bare()))
             strays(extras, args.leaf)
         except ShowText:
             continue

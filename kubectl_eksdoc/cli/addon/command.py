@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import since_options
+from kubectl_eksdoc.cli import since_options, values
 from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
@@ -67,7 +67,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     group.add_argument(
         "--resolve-conflicts",
-        type=_mode,
+        type=values.OneOf(MODES, "mode", upper=True),
         default=None,
         metavar="MODE",
         help="NONE, OVERWRITE or PRESERVE: what is judged; all three are shown (default: NONE, as EKS's own)",
@@ -105,12 +105,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
-
-
-def _mode(text: str) -> str:
-    if text.upper() not in MODES:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(MODES)}")
-    return text.upper()
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -52,6 +52,18 @@ Global flags: kubectl eksdoc options
 """
 
 
+def _codes() -> tuple[Code, ...]:
+    from kubectl_eksdoc.core.plan.check.registry import CODES
+
+    return CODES
+
+
+_ONLY = values.Codes(
+    lambda: (code.name for code in _codes()), "check", "no finding code is named; leave the flag out for all"
+)
+"""No code at all would be every check: what a script left empty must not pass for a choice."""
+
+
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``check``."""
     parser = commands.add_parser(
@@ -88,7 +100,7 @@ def _add_judged(parser: Parser) -> None:
         help=f"only what blocks this step: {', '.join(GATES)}",
     )
     group.add_argument(
-        "--only", type=_only, default=(), metavar="CODE,…", help="only these findings, and only what they need is read"
+        "--only", type=_ONLY, default=(), metavar="CODE,…", help="only these findings, and only what they need is read"
     )
     group.add_argument(
         "--fail-on",
@@ -141,20 +153,6 @@ def _add_when_it_hurts(parser: Parser) -> None:
         metavar="WHEN",
         help="list what has changed since then: 2h before the observation, or 2026-11-20T08:00:00Z",
     )
-
-
-def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.plan.check.registry import CODES
-
-    return CODES
-
-
-def _only(text: str) -> tuple[str, ...]:
-    """No code at all would be every check: what a script left empty must not pass for a choice."""
-    found = values.codes((code.name for code in _codes()), "check")(text)
-    if not found:
-        raise argparse.ArgumentTypeError("no finding code is named; leave the flag out for all")
-    return found
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:  # help must not pay for plans
 
 WATCH = "watch"
 HAPPENINGS = (WATCH, "rollout", "eviction")
-BARE = {"--measure": WATCH}
-"""It may stand without a value."""
 
 WAIT_S = 120.0
 _MOST_RATE = 200.0
@@ -74,7 +72,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Measuring it from pods (makes pods, and deletes them)")
     group.add_argument(
         "--measure",
-        type=values.one_of(HAPPENINGS, "thing to happen while DNS is measured"),
+        type=values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
         default=None,
         metavar="[watch|rollout|eviction]",
         help="ask DNS from a pod in each zone over UDP and TCP, while you do something elsewhere (watch, the default), "

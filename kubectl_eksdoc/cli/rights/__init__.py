@@ -75,6 +75,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,
     "drain status": drains.STATUS,
+    "completion": drains.NAMES,
     "drain status --attach": drains.ATTACHED,
     "drain pause": drains.ASK,
     "drain abort": drains.ASK,

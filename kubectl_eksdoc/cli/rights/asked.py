@@ -29,6 +29,7 @@ _OF_INTERRUPTION = (
 )
 
 BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
+    "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
     "addon-diff": (
         questions.CALLER,
         questions.CLUSTER,

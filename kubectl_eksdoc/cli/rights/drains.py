@@ -64,3 +64,11 @@ def inside(surges: bool) -> tuple[Right, ...]:
 ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
 STATUS = (*JOURNAL_READ, Right("list", kinds.NODES, lost="runs whose journal is gone are not found"))
 ATTACHED = (*WATCH, *READ_FOR_RUNS)
+
+_UNOFFERED = "names are not offered"
+_OFFERED = (kinds.NODES, kinds.NODE_POOLS, kinds.NAMESPACES, kinds.PODS, kinds.BUDGETS)
+NAMES = (
+    *(Right("list", each, lost=_UNOFFERED) for each in _OFFERED),
+    Right("list", kinds.CONFIG_MAPS, lost=_UNOFFERED, journal=True),
+)
+"""Asked for when somebody presses Tab; nothing else needs them."""

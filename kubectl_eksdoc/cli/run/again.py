@@ -45,7 +45,7 @@ def asked_again(words: Sequence[str], whose: str) -> Asked:
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
     try:
-        args, extras = parser.parse_known_args(spelled_out(words, dict.fromkeys(parser.switches(), "true")))
+        args, extras = parser.parse_known_args(spelled_out(words, parser.bare()))
         targeting = drain_options.targeting_from(args, strays(extras, parser))
         policy = drain_options.policy_from(args)
         return Asked(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
@@ -45,8 +44,11 @@ _WORDS = {
 }
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_pause(commands: argparse._SubParsersAction[Parser]) -> None:
     _add(commands, "pause", "evict nothing more for now, from any machine", _PAUSE, Phase.PAUSED)
+
+
+def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
     _add(commands, "abort", "end a run, from any machine; nodes stay cordoned", _ABORT, Phase.ABORTED)
 
 
@@ -74,6 +76,8 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
             return Answer("")
         answer = asked(runs, run, wanted, keeping, around)
     except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
         raise rights.explained(error, command) from error
     if answer is None:
         around.note(f"nobody leads run {run.run}, so nothing is evicted; drain resume goes on, drain rollback ends it")

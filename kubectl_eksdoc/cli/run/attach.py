@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 COMMAND = "drain status --attach"
 
+FORMATS = ("table", "wide", "json")
+"""Each change is a table, or a line of JSON."""
+
 
 def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """Every change is told as it comes; at the end nothing is left to say. With ``-w=false``: as it stands now.
@@ -38,7 +41,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
 
     SourceOptions.check_live(args)
     options = GlobalOptions.from_args(args)
-    if options.output not in ("table", "wide", "json"):
+    if options.output not in FORMATS:
         raise UsageError(f"drains of others have no output format {options.output!r}", "choose table, wide or json")
     look = looks.decide(options, around.stdout, around.environ)
 

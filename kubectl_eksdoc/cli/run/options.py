@@ -147,7 +147,7 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         dest="dry",
-        type=values.one_of(("none", "client", "server"), "dry run"),
+        type=values.DRY_RUN,
         default="none",
         metavar="[client|server]",
         help="show what would be done; server: ask the API server whether it would accept the first of it",

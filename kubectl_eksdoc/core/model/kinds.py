@@ -37,6 +37,11 @@ class Resource:
         root = f"/apis/{self.group}" if self.group else "/api"
         return f"{root}/{self.version}/{self.plural}"
 
+    def path_in(self, namespace: str) -> str:
+        """Path of the list of one namespace; "": over all."""
+        root, _, plural = self.path.rpartition("/")
+        return f"{root}/namespaces/{namespace}/{plural}" if namespace else self.path
+
     @property
     def full_name(self) -> str:
         """As RBAC and kubectl write it: ``poddisruptionbudgets.policy``."""

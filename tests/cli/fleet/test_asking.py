@@ -71,7 +71,7 @@ def test_what_was_given_is_given_to_each(command: str, config: str) -> None:
     assert ran.code == 0, ran.err
     words = asking.words["staging"]
     parser = tree()
-    bare = dict.fromkeys(parser.switches(), "true")
+    bare = parser.bare()
     once, again = (
         parser.parse_known_args(spelled_out(each, bare))
         for each in ((*argv, "--context", "staging", "-o", "json"), words)

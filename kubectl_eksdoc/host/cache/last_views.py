@@ -1,4 +1,4 @@
-"""Pictures of clusters that were seen, one file for each: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
+"""Pictures of clusters that were seen, one file for each.
 
 A cache: what cannot be read, is of another version or is damaged is as if it were not there, and what cannot be written
 is not kept.
@@ -7,11 +7,6 @@ is not kept.
 from __future__ import annotations
 
 import json
-import os
-import re
-import secrets
-from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -19,6 +14,7 @@ from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.last_view import KEPT_LABELS, LastView
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.host.cache.files import CacheFiles
 from kubectl_eksdoc.host.documents.fields import Fields, Unfit
 
 VERSION = 1
@@ -31,70 +27,23 @@ MOST = 20
 
 ENDING = ".view"
 
-_KEY = re.compile(r"[0-9a-f]{16,64}\Z")
 _READY = ("True", "False", "Unknown")
-
-
-def views_folder(environ: Mapping[str, str], home: str) -> Path | None:
-    """By the XDG Base Directory Specification 0.8, which has relative paths ignored; None where there is no home."""
-    cache = environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):
-        if not os.path.isabs(home):
-            return None
-        cache = os.path.join(home, ".cache")
-    return Path(cache) / "eksdoc"
 
 
 class LastViews:
     """`key` is a digest, in hex, of all that makes out which cluster it is and who looks at it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._files = CacheFiles(folder, ENDING, MOST, LARGEST)
 
     def of(self, key: str) -> LastView | None:
         """None where there is none, or none that can be used."""
-        try:
-            with open(self._path(key), "rb") as file:
-                content = file.read(LARGEST + 1)
-            return view_in(content) if len(content) <= LARGEST else None
-        except (OSError, ValueError):
-            return None
+        content = self._files.of(key)
+        return None if content is None else view_in(content)
 
     def keep(self, key: str, view: LastView) -> None:
         """Whoever reads it meanwhile finds the old one or this one, whole. Only its owner may."""
-        content = content_of(view)
-        if len(content) > LARGEST:
-            return
-        with suppress(OSError, ValueError):
-            path = self._path(key)
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.chmod(self._folder, 0o700)
-            self._replace(path, content)
-            self._bound()
-
-    def _path(self, key: str) -> Path:
-        """Raises ValueError: that is no key."""
-        if not _KEY.match(key):
-            raise ValueError(key)
-        return self._folder / f"{key}{ENDING}"
-
-    def _replace(self, path: Path, content: bytes) -> None:
-        new = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(new, path)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(new)
-            raise
-
-    def _bound(self) -> None:
-        kept = sorted(self._folder.glob(f"*{ENDING}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[MOST:]:
-            with suppress(OSError):  # another process took it away
-                path.unlink()
+        self._files.keep(key, content_of(view))
 
 
 def content_of(view: LastView) -> bytes:

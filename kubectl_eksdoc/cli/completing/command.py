@@ -1,0 +1,60 @@
+"""The hidden command ``__complete``, which answers whatever comes: it ends with 0 and is silent on stderr.
+
+Another exit code would have kubectl offer files, and what is said on stderr lands in the line that is typed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from kubectl_eksdoc.cli.called import PROG
+from kubectl_eksdoc.cli.completing.offers import NOTHING, Offer, Offers, written
+
+
+def main(words: Sequence[str]) -> int:
+    """Answer on this process's stdout; returns the exit code."""
+    answer = ""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    try:
+        answer = answered(words, os.environ)
+    except (Exception, KeyboardInterrupt):  # whoever types has no use for it
+        answer = written(NOTHING)
+    with suppress(OSError, ValueError):
+        _write(answer.encode("utf-8", "surrogateescape"))
+    return 0
+
+
+def _write(content: bytes) -> None:
+    """Past Python's own stream, which may be missing, and would complain at the end about a reader that has left."""
+    while content:
+        content = content[os.write(1, content) :]
+
+
+def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What is told on stdout. `words`: those behind the name of the program, the last as far as it is typed."""
+    from kubectl_eksdoc.cli.commands import listed, tree
+
+    before, partial = tuple(words[:-1]), words[-1] if words else ""
+    known = listed(before)
+    if known is not None and not partial.startswith("-"):  # which needs no parser
+        return written(Offers(tuple(Offer(each.name, each.about) for each in known)).beginning(partial))
+    from kubectl_eksdoc.cli.completing.candidates import offers_at
+    from kubectl_eksdoc.cli.completing.cursor import cursor_at
+    from kubectl_eksdoc.cli.completing.looking import Looking
+
+    cursor = cursor_at(tree(only=_path(words)), words)
+    return written(offers_at(cursor, Looking(environ, environ.get("HOME") or os.path.expanduser("~"))))
+
+
+def _path(words: Sequence[str]) -> tuple[str, ...]:
+    """The words that may be commands: what stands before any flag, or no global flag takes for its value."""
+    from kubectl_eksdoc.cli import bare
+    from kubectl_eksdoc.cli.completing.cursor import cursor_at
+
+    before = tuple(words[:-1])
+    if words[:1] and words[0].startswith("-"):
+        return cursor_at(bare.root(PROG), words).names
+    return before

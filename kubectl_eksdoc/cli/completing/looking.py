@@ -1,0 +1,201 @@
+"""Where names for completion come from: tables of this package, this machine, the kubeconfig, a cluster."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli.completing.candidates import for_command
+from kubectl_eksdoc.cli.completing.cursor import Cursor
+from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
+from kubectl_eksdoc.cli.flags import HONOURED, Takes
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.kube.surroundings import Surroundings
+    from kubectl_eksdoc.wiring.names import Beside
+
+ADDONS = {
+    "vpc-cni": "addresses of pods",
+    "coredns": "DNS of the cluster",
+    "kube-proxy": "Services on each node",
+    "eks-pod-identity-agent": "credentials of pods",
+    "eks-node-monitoring-agent": "health of nodes",
+    "aws-ebs-csi-driver": "volumes of EBS",
+    "aws-efs-csi-driver": "volumes of EFS",
+    "aws-fsx-csi-driver": "volumes of FSx",
+    "aws-mountpoint-s3-csi-driver": "buckets of S3 as volumes",
+    "snapshot-controller": "snapshots of volumes",
+    "amazon-cloudwatch-observability": "metrics and logs in CloudWatch",
+    "aws-guardduty-agent": "GuardDuty's runtime monitoring",
+    "adot": "OpenTelemetry",
+    "metrics-server": "metrics for autoscalers and kubectl top",
+}
+"""EKS user guide, "AWS add-ons" and "Community add-ons": those that most clusters have. AWS tells of more."""
+_AWS_WAIT_S = 0.3
+"""It mostly takes longer, and what it could add is little."""
+
+_OLDEST_MINOR = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """`beside`: as of `wiring.names.names_of`."""
+
+    environ: Mapping[str, str]
+    home: str
+    beside: Beside | None = None
+
+    def of(self, what: Kind | Own, cursor: Cursor, where: str = "") -> Iterable[Name]:
+        """As `candidates.Names.of`."""
+        if isinstance(what, Own):
+            return _OWN[what](self, cursor)
+        return self._of_cluster(what, cursor, where)
+
+    def kubeconfig(self) -> Surroundings:
+        from kubectl_eksdoc.kube.surroundings import Surroundings
+
+        return Surroundings(self.environ, self.home)
+
+    def _of_cluster(self, what: Kind, cursor: Cursor, where: str) -> Iterator[Name]:
+        from kubectl_eksdoc.wiring.names import runs_here
+        from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+        namespace = ""
+        if what is Kind.PODS:
+            namespace = cursor.last("--namespace")
+        elif what is Kind.RUNS:
+            yield from runs_here(self.environ, self.home)
+            namespace = cursor.last(where) or JOURNAL_NAMESPACE
+        yield from self.asked(what, cursor, namespace)
+
+    def asked(self, what: Kind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
+        """Of the cluster that the flags before the cursor lead to."""
+        from kubectl_eksdoc.errors import EksdocError
+        from kubectl_eksdoc.host.background import begun
+        from kubectl_eksdoc.wiring.names import WAIT_S, Asked, Beside, names_of
+
+        source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
+        aws = (cursor.last("--cluster-name"), cursor.last("--region"), cursor.last("--profile"))
+        given = aws if what is Kind.ADDONS else ("", "", "")
+        asked = Asked(what, source, connection_of(cursor), namespace, given)
+        beside = self.beside or Beside(begun, _AWS_WAIT_S if what is Kind.ADDONS else WAIT_S)
+        try:
+            return names_of(asked, self.environ, self.home, beside)
+        except EksdocError:
+            return ()  # whoever runs the command is told why
+
+
+def connection_of(cursor: Cursor) -> Connection:
+    """By the flags before the cursor; one that is no good is left out."""
+    known = {field.name for field in fields(Connection)}
+    given: dict[str, object] = {}
+    for flag in HONOURED:
+        if flag.dest in known and flag.long in cursor.given and flag.takes is not Takes.SECONDS:
+            values = cursor.given[flag.long]
+            if flag.takes is Takes.SWITCH:
+                given[flag.dest] = cursor.switched(flag.long)
+            else:
+                given[flag.dest] = values if flag.takes is Takes.REPEATED else values[-1]
+    return Connection(**given)  # type: ignore[arg-type]
+
+
+def _of_kubeconfig(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
+    def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+        from kubectl_eksdoc.kube import kubeconfig_names
+
+        found: Iterable[Name] = getattr(kubeconfig_names, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
+        return found
+
+    return read
+
+
+def _of_journals(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
+    def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+        from kubectl_eksdoc.wiring import names
+
+        found: Iterable[Name] = getattr(names, name)(looking.environ, looking.home)
+        return found
+
+    return read
+
+
+def _profiles(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.host.aws_profiles import profiles
+
+    return map(Name, profiles(looking.environ, looking.home))
+
+
+def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    place = for_command(FORMATS, cursor)
+    if place is None:
+        return ()
+    module, _, name = place.rpartition(".")
+    found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
+    return map(Name, getattr(found, "by_name", found))
+
+
+def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.cli.permissions.naming import known
+
+    words = (word for name in known() for word in name.split() if not word.startswith("-"))
+    return (Name(word) for word in dict.fromkeys(words))
+
+
+def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.cli.fault_options import LIST
+    from kubectl_eksdoc.embedded.faults.registry import ALL
+
+    return (Name(LIST, "show all of them"), *(Name(each.name, each.about) for each in ALL))
+
+
+def _fixes(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.core.plan.metadata.fixes.fix import CARRIED_OUT
+
+    return map(Name, CARRIED_OUT)
+
+
+def _minors(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
+
+    return (Name(f"{READ_TO.major}.{minor}") for minor in range(READ_TO.minor, _OLDEST_MINOR, -1))
+
+
+def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    return (Name(f"v{each.text}") for each in _minors(looking, cursor))
+
+
+def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    there = {each.text for each in looking.asked(Kind.ADDONS, cursor)}
+    for name in sorted(there | set(ADDONS)):
+        about = (ADDONS.get(name, ""), "in this cluster" if name in there else "")
+        yield Name(name, ", ".join(filter(None, about)))
+
+
+def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    return ()
+
+
+_OWN: Mapping[Own, Callable[[Looking, Cursor], Iterable[Name]]] = {
+    Own.FILES: _none,  # the shell's own affair
+    Own.CONTEXTS: _of_kubeconfig("contexts"),
+    Own.CLUSTERS: _of_kubeconfig("clusters"),
+    Own.USERS: _of_kubeconfig("users"),
+    Own.EKS_CLUSTERS: _of_kubeconfig("eks_clusters"),
+    Own.REGIONS: _of_kubeconfig("regions"),
+    Own.PROFILES: _profiles,
+    Own.FORMATS: _formats,
+    Own.COMMANDS: _commands,
+    Own.FAULTS: _faults,
+    Own.FIXES: _fixes,
+    Own.MINORS: _minors,
+    Own.VERSIONS: _versions,
+    Own.ADDONS: _addons,
+    Own.ADDON_UPDATES: _of_journals("addon_updates_here"),
+    Own.METADATA_FIXES: _of_journals("metadata_fixes_here"),
+    Own.DNS_CHANGES: _of_journals("dns_changes_here"),
+}

@@ -1,0 +1,58 @@
+"""What is offered at the cursor, and how kubectl and shells are told.
+
+Source: kubectl, pkg/cmd/plugin/plugin_completion.go: a candidate a line, ``value<TAB>description``, and in the last
+line ``:N``, where N is Cobra's ShellCompDirective.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+FILES = 0
+"""Where nothing is offered, the shell offers files."""
+NO_SPACE = 2
+NO_FILES = 4
+
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Would end a line, steer the terminal that shows it, or is no character at all."""
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """`about` says what it is, in a few words, or is ""."""
+
+    value: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """`directive` adds up bits from above."""
+
+    offers: tuple[Offer, ...] = ()
+    directive: int = NO_FILES
+
+    def beginning(self, partial: str) -> Offers:
+        """Those that go on with what was typed, each once."""
+        found = {each.value: each for each in self.offers if each.value.startswith(partial)}
+        return replace(self, offers=tuple(found.values()))
+
+
+NOTHING = Offers()
+FILE_NAMES = Offers(directive=FILES)
+
+
+def written(offers: Offers) -> str:
+    """The answer as it goes to stdout; a value that no line can hold is left out."""
+    return "".join(f"{line}\n" for line in (*_lines(offers.offers), f":{offers.directive}"))
+
+
+def _lines(offers: Iterable[Offer]) -> Iterable[str]:
+    for each in offers:
+        if each.value and not _UNFIT.search(each.value):
+            about = " ".join(_UNFIT.sub(" ", each.about).split())
+            shown = about if len(about) <= _LONGEST else f"{about[: _LONGEST - 1]}…"
+            yield f"{each.value}\t{shown}" if shown else each.value

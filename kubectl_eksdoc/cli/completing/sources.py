@@ -1,0 +1,269 @@
+"""What may follow each flag and each command, where its parser does not say so itself: one table of each.
+
+A flag that is in none of them, and that is neither a switch nor one of given words, fails a test until somebody
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.core.model.names import Kind
+
+
+class Own(Enum):
+    """What is known without asking a cluster."""
+
+    FILES = "files"
+    CONTEXTS = "contexts of the kubeconfig"
+    CLUSTERS = "clusters of the kubeconfig"
+    USERS = "users of the kubeconfig"
+    EKS_CLUSTERS = "EKS clusters that the kubeconfig names"
+    REGIONS = "AWS regions that the kubeconfig names"
+    PROFILES = "AWS profiles"
+    FORMATS = "output formats of the command"
+    FAULTS = "faults"
+    FIXES = "fixes of the metadata service"
+    MINORS = "minor versions of Kubernetes"
+    VERSIONS = "minor versions of Kubernetes, as v1.33"
+    ADDONS = "add-ons of EKS"
+    ADDON_UPDATES = "updates of add-ons that were begun on this machine"
+    METADATA_FIXES = "fixes that were begun on this machine"
+    DNS_CHANGES = "changes of CoreDNS that were begun on this machine"
+    COMMANDS = "words of commands that have rights"
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """A name of `of`, written with `before` in front of it. `after` goes on behind it, so no space does; `listed`: more
+    may follow behind a comma. `where`: the flag that says in which namespace they are, "" for --namespace."""
+
+    of: Kind | Own
+    before: str = ""
+    after: str = ""
+    listed: bool = False
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One of these, which more may follow directly."""
+
+    words: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Nothing is offered, and why."""
+
+    why: str
+
+
+_FILE = Takes(Own.FILES)
+_NUMBER = Free("a number")
+_TIME = Free("a time")
+_SECRET = Free("it is nobody's business")
+_IDENTITY = Free("users and groups are no objects that could be listed")
+_WRITTEN = Free("it is written, not chosen")
+_JOURNAL = "--journal-namespace"
+
+Follows = Takes | Words | Free
+
+FLAGS: Mapping[str, Follows] = {
+    # of every command
+    "--kubeconfig": _FILE,
+    "--context": Takes(Own.CONTEXTS),
+    "--cluster": Takes(Own.CLUSTERS),
+    "--user": Takes(Own.USERS),
+    "--server": _WRITTEN,
+    "--token": _SECRET,
+    "--as": _IDENTITY,
+    "--as-group": _IDENTITY,
+    "--as-uid": _IDENTITY,
+    "--request-timeout": _TIME,
+    "--certificate-authority": _FILE,
+    "--client-certificate": _FILE,
+    "--client-key": _FILE,
+    "--tls-server-name": _WRITTEN,
+    "--namespace": Takes(Kind.NAMESPACES),
+    "--region": Takes(Own.REGIONS),
+    "--cluster-name": Takes(Own.EKS_CLUSTERS),
+    "--profile": Takes(Own.PROFILES),
+    "--output": Takes(Own.FORMATS),
+    # what is read
+    "--snapshot": _FILE,
+    "--replay": _FILE,
+    "--since": _FILE,
+    "--plan": _FILE,
+    "--filename": _FILE,
+    "--suppressions": _FILE,
+    "--configuration-values": _FILE,
+    "--tf-plan": _FILE,
+    "--archive": _FILE,
+    "--order-file": _FILE,
+    "--kubeconfig-out": _FILE,
+    "--fleet": Takes(Own.CONTEXTS, listed=True),
+    # which nodes and pods
+    "--nodegroup": Takes(Kind.NODE_GROUPS),
+    "--older-than": Takes(Own.VERSIONS),
+    "--target": Takes(Own.MINORS),
+    "--selector": _WRITTEN,
+    "--pod-selector": _WRITTEN,
+    "--pin": Takes(Kind.NODES, after="="),
+    "--delete-past-budget": Takes(Kind.PODS_ANYWHERE),
+    "--assume-budget": Takes(Kind.BUDGETS, after="="),
+    "--max-unavailable": Words({"zone=": "of the nodes of each zone", "nodegroup=": "of those of each node group"}),
+    # runs, and what was begun
+    "--journal-namespace": Takes(Kind.NAMESPACES),
+    "--probe-namespace": Takes(Kind.NAMESPACES),
+    "--carry-on": Takes(Kind.RUNS, where=_JOURNAL),
+    "--update": Free("ids of updates are in AWS alone"),
+    "addon-diff --resume": Takes(Own.ADDON_UPDATES),
+    "imds-probe --resume": Takes(Own.METADATA_FIXES),
+    "coredns-lameduck --resume": Takes(Own.DNS_CHANGES),
+    # one of some words, of which the parser knows nothing
+    "--fault": Takes(Own.FAULTS),
+    "--fix": Takes(Own.FIXES),
+    "--to": Words({"latest": "the newest version for this cluster"}),
+    "--set": Words({"lameduck=": "how long a CoreDNS that ends still answers"}),
+    # numbers and times
+    **dict.fromkeys(
+        (
+            "--grace-period",
+            "--skip-wait-for-delete-timeout",
+            "--chunk-size",
+            "--surge",
+            "--soft-budget",
+            "--max-evictions-per-second",
+            "--effort",
+            "--expect-nodes",
+            "--expect-changes",
+            "--stop-not-ready",
+            "--speed",
+            "--fault-seed",
+            "--fleet-at-once",
+            "--hops",
+            "--rate",
+            "--autoscale",
+        ),
+        _NUMBER,
+    ),
+    **dict.fromkeys(
+        (
+            "--wait-jobs",
+            "--timeout",
+            "--hold-pending",
+            "--stop-pending",
+            "--stop-away",
+            "--stop-failing",
+            "--give-up",
+            "--bake",
+            "--hook-timeout",
+            "--fleet-timeout",
+            "--watch-for",
+            "--verify-for",
+            "--wait-for",
+            "--for",
+            "--answer-timeout",
+            "--changed-since",
+        ),
+        _TIME,
+    ),
+    # what nobody can know before
+    **dict.fromkeys(
+        (
+            "--hook-before-wave",
+            "--hook-after-wave",
+            "--image",
+            "--role-arn",
+            "--schedule",
+            "--time-zone",
+            "--job-name",
+            "--stack-name",
+            "--kubeconfig-secret",
+        ),
+        _WRITTEN,
+    ),
+    "--bind": _IDENTITY,
+    "--account": Free("accounts are in AWS alone"),
+    "--part": _NUMBER,
+    "--accept-reset": Free("EKS names these fields when it refuses the update"),
+    "--queue": Free("names of queues are in AWS alone"),
+}
+"""By the long name, of every command that has the flag, or by command and name, of that one."""
+
+_RUN = (Takes(Kind.RUNS, where=_JOURNAL),)
+_NODES = (Takes(Kind.NODES), Takes(Kind.NODES, before="node/"))
+_MANY = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What words without a flag name, and how many there may be."""
+
+    takes: tuple[Takes, ...]
+    most: int = 1
+
+
+NAMES: Mapping[str, Named] = {
+    "drain plan": Named(_NODES, _MANY),
+    "drain run": Named(_NODES, _MANY),
+    "drain rehearse": Named(_NODES, _MANY),
+    "rehearse": Named(_NODES, _MANY),
+    "drain status --attach": Named(_NODES, _MANY),
+    "drain status": Named(_RUN),
+    "drain pause": Named(_RUN),
+    "drain abort": Named(_RUN),
+    "drain resume": Named(_RUN),
+    "drain rollback": Named(_RUN),
+    "addon-diff": Named((Takes(Own.ADDONS),)),
+    "imds-probe": Named((Takes(Kind.PODS, before="pod/"), Takes(Kind.NODES, before="node/")), _MANY),
+    "snapshot": Named((_FILE,)),
+    "krew-lint": Named((_FILE,)),
+    "permissions": Named((Takes(Own.COMMANDS),), _MANY),
+}
+"""By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
+
+_RUNS = "render.run.formats.FORMATS"
+_FLEET = "render.fleet.FORMATS"
+_ADDON_UPDATE = "render.addon_update.FORMATS"
+_ADDON_AFTER = "render.addon.after.FORMATS"
+_DNS_CHANGE = "render.dns_change.FORMATS"
+
+FORMATS: Mapping[str, str] = {
+    "drain plan": "render.drain.FORMATS",
+    "drain run": _RUNS,
+    "drain resume": _RUNS,
+    "drain rollback": _RUNS,
+    "drain status --attach": "cli.run.attach.FORMATS",
+    "drain status": "render.run.status.FORMATS",
+    "drain rehearse": "render.rehearsal.FORMATS",
+    "rehearse": "render.rehearsal.FORMATS",
+    "check --fleet": _FLEET,
+    "check": "render.check.FORMATS",
+    "addon-diff --fleet": _FLEET,
+    "addon-diff --apply": _ADDON_UPDATE,
+    "addon-diff --resume": _ADDON_UPDATE,
+    "addon-diff --after": _ADDON_AFTER,
+    "addon-diff --update": _ADDON_AFTER,
+    "addon-diff --tf-plan": "render.addon.terraform.FORMATS",
+    "addon-diff": "render.addon.FORMATS",
+    "imds-probe --fleet": _FLEET,
+    "imds-probe --apply": "render.metadata_fix.FORMATS",
+    "imds-probe --active": "render.metadata_probe.FORMATS",
+    "imds-probe": "render.metadata.FORMATS",
+    "coredns-lameduck --measure": "render.dns_measure.FORMATS",
+    "coredns-lameduck --set": _DNS_CHANGE,
+    "coredns-lameduck --place": _DNS_CHANGE,
+    "coredns-lameduck --autoscale": _DNS_CHANGE,
+    "coredns-lameduck --resume": _DNS_CHANGE,
+    "coredns-lameduck": "render.dns.FORMATS",
+    "interruption": "render.interruption.FORMATS",
+    "snapshot": "render.snapshot.FORMATS",
+    "krew-lint": "render.krew_lint.FORMATS",
+    "permissions --check": "render.permissions.CHECK_FORMATS",
+    "permissions": "render.permissions.FORMATS",
+}
+"""Where the formats of each stand, by command; a flag behind it: as in `NAMES`. Others have none."""

@@ -1,0 +1,114 @@
+"""What kubectl runs for completions: a link ``kubectl_complete-X`` beside the program ``kubectl-X``.
+
+Source: kubectl, pkg/cmd/plugin/plugin_completion.go: it is looked for on PATH, under the name of the plugin.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+PROGRAM = "kubectl-eksdoc"
+_NAME = re.compile(r"kubectl-(eksdoc(?:_[a-z0-9_]+)?)(\.exe)?\Z")
+_LINKED = re.compile(r"kubectl_complete-(eksdoc(?:_[a-z0-9_]+)?)(\.cmd|\.exe)?\Z")
+_LARGEST = 64 << 10
+_MARKS = (b"kubectl_eksdoc", b"__complete")
+"""What a script of pip imports, and what a shim of this tool or of a packager says."""
+
+
+class State(Enum):
+    LINK = "link"
+    SCRIPT = "script"
+    MISSING = "missing"
+    DANGLING = "dangling"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Completer:
+    """`plugin` as in the names of files: ``eksdoc_drain``; `target` is its program, "" where that is gone. `other`: the
+    path of another completer of that name that comes earlier on PATH, "" for none."""
+
+    plugin: str
+    path: Path
+    target: str
+    state: State
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """`on_path`: kubectl finds what lies in `folder`."""
+
+    folder: Path
+    on_path: bool
+    completers: tuple[Completer, ...]
+
+
+def folder_of(argv0: str, environ: Mapping[str, str]) -> Path | None:
+    """Where this program was found: kubectl runs a plugin by its path. None: nowhere that could be told."""
+    if _NAME.match(os.path.basename(argv0)):
+        found = argv0 if os.path.dirname(argv0) else shutil.which(argv0, path=environ.get("PATH", ""))
+    else:  # python -m kubectl_eksdoc
+        found = shutil.which(PROGRAM, path=environ.get("PATH", ""))
+    return Path(os.path.abspath(found)).parent if found else None
+
+
+def installed_in(folder: Path, environ: Mapping[str, str]) -> Installed:
+    """Raises OSError: the folder cannot be read."""
+    names = sorted(os.listdir(folder))
+    programs = {match[1]: name for name in names if (match := _NAME.match(name))}
+    linked = {match[1] for name in names if (match := _LINKED.match(name)) and match[1] not in programs}
+    completers = [_completer(folder, plugin, program, environ) for plugin, program in programs.items()]
+    completers += [_completer(folder, plugin, "", environ) for plugin in sorted(linked)]
+    return Installed(folder, _on_path(folder, environ), tuple(completers))
+
+
+def link(completer: Completer) -> None:
+    """Raises OSError: it cannot be made."""
+    if os.name == "nt":  # links need rights there; kubectl finds .cmd by PATHEXT
+        completer.path.write_text(f'@"%~dp0{completer.target}" __complete %*\r\n', encoding="utf-8", newline="")
+    else:
+        os.symlink(completer.target, completer.path)
+
+
+def unlink(completer: Completer) -> None:
+    """Raises OSError: it cannot be removed."""
+    completer.path.unlink()
+
+
+def _completer(folder: Path, plugin: str, program: str, environ: Mapping[str, str]) -> Completer:
+    path = folder / f"kubectl_complete-{plugin}{'.cmd' if os.name == 'nt' else ''}"
+    first = shutil.which(path.name, path=environ.get("PATH", ""))
+    other = first if first and Path(os.path.abspath(first)).parent != folder else ""
+    return Completer(plugin, path, program, _state(path, plugin, program), other or "")
+
+
+def _state(path: Path, plugin: str, program: str) -> State:
+    try:
+        leads = os.readlink(path)
+    except FileNotFoundError:
+        return State.MISSING
+    except OSError:  # it is no link
+        return State.SCRIPT if _is_ours(path) else State.OTHER
+    if leads not in (f"kubectl-{plugin}", str(path.with_name(f"kubectl-{plugin}"))):
+        return State.SCRIPT if _is_ours(path) else State.OTHER
+    return State.LINK if program else State.DANGLING
+
+
+def _is_ours(path: Path) -> bool:
+    with suppress(OSError), open(path, "rb") as file:
+        content = file.read(_LARGEST)
+        return any(mark in content for mark in _MARKS)
+    return False
+
+
+def _on_path(folder: Path, environ: Mapping[str, str]) -> bool:
+    folders = filter(None, environ.get("PATH", "").split(os.pathsep))
+    return os.path.realpath(folder) in map(os.path.realpath, folders)

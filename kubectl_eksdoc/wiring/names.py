@@ -1,0 +1,223 @@
+"""Names for completion, of whatever a command would read.
+
+A cluster is asked by a process beside the one that answers the Tab key, and what it said is remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
+from time import monotonic, sleep, time
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.host.cache.known_names import KnownNames
+
+WAIT_S = 0.9
+"""So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
+LONGEST_S = 10.0
+"""So long a look-up may take, with its credential plugin."""
+OFFLINE = "EKSDOC_COMPLETION_OFFLINE"
+"""The environment variable that has nothing be asked; what is remembered is offered."""
+
+_LOOK_S = 0.02
+_DECIDING = (
+    "KUBECONFIG",
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_REGION",
+    "AWS_ACCESS_KEY_ID",
+    "KUBERNETES_SERVICE_HOST",
+)
+"""What of the environment makes out which cluster is asked, and as whom."""
+
+FolderOf = Callable[[Mapping[str, str], str], "Path"]
+Begin = Callable[[Callable[[], object], float, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`namespace`: where pods and runs are, "" for the usual one. `aws`: cluster, region and profile as they are given,
+    which only add-ons are asked by."""
+
+    kind: Kind
+    source: SourceChoice
+    connection: Connection
+    namespace: str = ""
+    aws: tuple[str, str, str] = ("", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """How work is done beside this process: as by `host.background.begun`. `wait_s`: so long it is waited for."""
+
+    begin: Begin
+    wait_s: float = WAIT_S
+
+
+def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside) -> tuple[Name, ...]:
+    """None where they cannot be had; of the demo they are read at once."""
+    if asked.source.demo:
+        return _read(asked, environ, home)
+    known = _known(environ, home)
+    if known is None or asked.source.snapshot == "-":
+        return ()
+    key = _key(asked, environ, home)
+    found = known.of(key)
+    if not environ.get(OFFLINE) and (found is None or not found.fresh(time())):
+        _ask(lambda: _look(asked, environ, home, known, key), known, key, beside)
+        found = known.of(key)
+    return () if found is None else found.usable(time())
+
+
+def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+    """Those of which this machine has a journal, the latest first."""
+    from kubectl_eksdoc.host.journals.journal_file import runs_folder
+
+    return _journals(runs_folder, environ, home)
+
+
+def addon_updates_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+    from kubectl_eksdoc.host.journals.update_journal import updates_folder
+
+    return _journals(updates_folder, environ, home)
+
+
+def metadata_fixes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+    from kubectl_eksdoc.host.journals.update_journal import fixes_folder
+
+    return _journals(fixes_folder, environ, home)
+
+
+def dns_changes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+    from kubectl_eksdoc.host.journals.update_journal import dns_folder
+
+    return _journals(dns_folder, environ, home)
+
+
+def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+    from kubectl_eksdoc.errors import LocalJournalError
+    from kubectl_eksdoc.host.journals.journal_file import runs
+
+    try:
+        return tuple(Name(each, "on this machine") for each in reversed(runs(folder_of(environ, home))))
+    except LocalJournalError:
+        return ()
+
+
+def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:
+    """Returns when there is an answer, or when it is time."""
+    if not known.being_asked(key, time(), LONGEST_S):
+        known.begin(key, time())
+        beside.begin(look, beside.wait_s, LONGEST_S)
+        return
+    ends_s = monotonic() + beside.wait_s  # somebody pressed the key before
+    while monotonic() < ends_s:
+        found = known.of(key)
+        if found is not None and found.fresh(time()):
+            return
+        sleep(_LOOK_S)
+
+
+def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
+    """Remember what is found. Where nothing is, that is remembered for a while, too, with what was found before."""
+    from kubectl_eksdoc.errors import EksdocError
+    from kubectl_eksdoc.host.cache.known_names import Known
+
+    try:
+        names = _read(asked, environ, home)
+    except EksdocError:
+        older = known.of(key)
+        known.keep(key, Known(() if older is None else older.names, time(), 0.0 if older is None else older.seen))
+        return
+    known.keep(key, Known(names, time(), time()))
+
+
+def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
+    """Raises EksdocError: they cannot be had."""
+    if asked.kind is Kind.ADDONS:
+        return _addons(asked)
+    if asked.source.live:
+        from kubectl_eksdoc.kube import names
+        from kubectl_eksdoc.kube.surroundings import Surroundings
+
+        # Nobody sits there whom a credential plugin could ask.
+        return names.names_of(asked.connection, asked.kind, asked.namespace, Surroundings(environ, home))
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.wiring.metadata import namespace_of
+    from kubectl_eksdoc.wiring.sources import open_reader
+
+    namespace = asked.namespace
+    if asked.kind is Kind.PODS and not namespace:
+        namespace = namespace_of(asked.source, asked.connection)
+    wanted = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.NAMESPACES, kinds.NODE_POOLS)
+    return held_in(open_reader(asked.source, asked.connection).read(wanted), asked.kind, namespace)
+
+
+def _addons(asked: Asked) -> tuple[Name, ...]:
+    from kubectl_eksdoc.aws.eks import addon_names
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.aws import open_aws_or_none
+
+    of = open_aws_or_none(asked.source, asked.connection, AwsWanted(*asked.aws))
+    found = of if isinstance(of, Unknown) else addon_names(of)
+    return () if isinstance(found, Unknown) else tuple(Name(name, "in this cluster") for name in found)
+
+
+def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
+    """`namespace`: of pods. Runs are of live clusters alone."""
+    from kubectl_eksdoc.core.model import names
+
+    if kind is Kind.NODES:
+        return names.of_nodes((node.name, node.labels) for node in cluster.nodes)
+    if kind is Kind.NODE_GROUPS:
+        return names.of_groups((node.labels for node in cluster.nodes), (pool.name for pool in cluster.node_pools))
+    if kind is Kind.NAMESPACES:
+        told = {each.name for each in cluster.namespaces} | {pod.namespace for pod in cluster.pods}
+        return tuple(map(Name, sorted(told)))
+    if kind is Kind.PODS:
+        return tuple(Name(pod.name) for pod in cluster.pods if pod.namespace == namespace)
+    if kind is Kind.PODS_ANYWHERE:
+        return tuple(Name(f"{pod.namespace}/{pod.name}") for pod in cluster.pods)
+    if kind is Kind.BUDGETS:
+        return tuple(Name(f"{budget.namespace}/{budget.name}") for budget in cluster.budgets)
+    return ()
+
+
+def _known(environ: Mapping[str, str], home: str) -> KnownNames | None:
+    from kubectl_eksdoc.host.cache.files import cache_folder
+    from kubectl_eksdoc.host.cache.known_names import KnownNames
+
+    folder = cache_folder(environ, home)
+    return None if folder is None else KnownNames(folder)
+
+
+def _key(asked: Asked, environ: Mapping[str, str], home: str) -> str:
+    """A file that was written meanwhile is another one: a kubeconfig may have another context then."""
+    if asked.source.snapshot:
+        parts: list[object] = [asked.source.snapshot, os.getcwd(), _state(asked.source.snapshot)]
+    else:
+        listed = asked.connection.kubeconfig or environ.get("KUBECONFIG") or os.path.join(home, ".kube", "config")
+        paths = [listed] if asked.connection.kubeconfig else listed.split(os.pathsep)
+        parts = [(os.path.abspath(path), _state(path)) for path in paths]
+        parts += [astuple(asked.connection), [environ.get(name, "") for name in _DECIDING]]
+    whole = repr((asked.kind.value, asked.namespace, asked.aws, parts))
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _state(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+        return found.st_mtime_ns, found.st_size
+    except (OSError, ValueError):
+        return 0, 0

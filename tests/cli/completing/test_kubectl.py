@@ -1,0 +1,203 @@
+"""The real kubectl completes: it finds the completers on PATH, and asks a served cluster through them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import trustme
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import Server
+from tests import needed
+from tests.cli.completing.asked import Answered, process, read
+from tests.contracts.source import ROOT
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.fakes.apiserver import ApiServer
+from tests.fakes.programs import program
+from tests.kube.conftest import Authority
+from tools.registry import read as registry
+
+COMPLETERS = [(plugin.completer, plugin.name, plugin.command) for plugin in registry().plugins]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Somebody's home, with every completer in a folder on PATH, as krew's bin has them."""
+
+    home: Path
+    config: str = ""
+
+    @property
+    def environ(self) -> dict[str, str]:
+        path = f"{self.home / 'bin'}:{Path(needed.kubectl()).parent}:/usr/bin:/bin"
+        given = {"PATH": path, "HOME": str(self.home), "PYTHONPATH": str(ROOT)}
+        return {**given, **({"KUBECONFIG": self.config} if self.config else {})}
+
+    def tab(self, *words: str) -> Answered:
+        """``kubectl WORDS<TAB>``, the last as far as it is typed."""
+        command = [needed.kubectl(), "__complete", *words]
+        begun = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environ, timeout=60, check=False)
+        seconds = time.monotonic() - begun
+        assert done.returncode == 0
+        # kubectl says on stderr which directive it ends with, and nothing else may stand there.
+        said = [line for line in done.stderr.splitlines() if not line.startswith(("Completion ended", "[Debug]"))]
+        assert said == []
+        return read(done.stdout, seconds)
+
+    def soon(self, *words: str) -> Answered:
+        """With as many presses of the key as it takes, where the machine is slow."""
+        ends_s = time.monotonic() + 30
+        while True:
+            found = self.tab(*words)
+            if found.values or time.monotonic() > ends_s:
+                return found
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "bin").mkdir()
+    for completer, name, _ in COMPLETERS:
+        for each in (completer, f"kubectl-{name.replace('-', '_')}"):
+            script = tmp_path / "scripts" / each
+            script.write_text("from kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
+            program(tmp_path / "bin" / each, sys.executable, str(script))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+        yield server
+
+
+@pytest.fixture
+def shell(home: Path, server: Server) -> Shell:
+    return Shell(home, kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN), name="lab"))
+
+
+def test_commands(home: Path) -> None:
+    found = Shell(home).tab("eksdoc", "")
+    assert found.offers["drain"] == "plan the drain of nodes, and do it" and found.directive == 4
+
+
+@pytest.mark.parametrize(("completer", "name", "command"), COMPLETERS, ids=lambda each: str(each))
+def test_every_entry_point_completes(home: Path, completer: str, name: str, command: str) -> None:
+    assert os.access(home / "bin" / completer, os.X_OK)
+    found = Shell(home).tab(name, *(["plan"] if command == "drain" else []), "--demo" if command else "dr")
+    assert found.values == (["--demo"] if command else ["drain"])
+
+
+def test_flags_come_through_raw(home: Path) -> None:
+    shell = Shell(home)
+    assert "--nodegroup" in shell.tab("eksdoc-drain", "plan", "--").offers
+    assert shell.tab("eksdoc", "drain", "plan", "--order", "so").values == ["soonest"]
+    assert shell.tab("eksdoc", "drain", "plan", "--demo", "--", "blue-1").values == ["blue-1"]
+
+
+def test_node_groups_of_the_demo(home: Path) -> None:
+    found = Shell(home).tab("eksdoc", "drain", "plan", "--demo", "--nodegroup", "")
+    assert found.values == ["blue", "general", "green"] and found.directive == 4
+
+
+def test_names_of_a_served_cluster(shell: Shell) -> None:
+    groups = shell.soon("eksdoc", "drain", "plan", "--nodegroup", "")
+    assert groups.values and groups.directive == 4
+    nodes = shell.soon("eksdoc", "drain", "plan", "")
+    assert nodes.values and all(any(group in about for group in groups.values) for about in nodes.offers.values())
+    assert "default" in shell.soon("eksdoc", "imds-probe", "-n", "").offers
+    assert shell.tab("eksdoc", "check", "--context", "").values == ["lab"]
+    assert shell.tab("eksdoc", "drain", "status", "").values == [], "there has been no run"
+
+
+def test_without_a_kubeconfig_nothing_is_offered(home: Path) -> None:
+    for words in (("drain", "plan", ""), ("drain", "plan", "--nodegroup", ""), ("check", "--context", "")):
+        assert Shell(home).tab("eksdoc", *words).values == []
+
+
+def test_what_was_found_is_remembered(home: Path) -> None:
+    with ApiServer() as server:
+        shell = Shell(home, kubeconfigs.one(home / "config", server.url))
+        first = shell.soon("eksdoc", "drain", "plan", "")
+        asked = server.asked(kinds.NODES.path)
+        assert first.values and len(asked) == 1
+        assert "as=PartialObjectMetadataList" in asked[0].header("accept") and asked[0].query["limit"] == "500"
+        assert shell.tab("eksdoc", "drain", "plan", "").offers == first.offers
+        assert len(server.asked(kinds.NODES.path)) == 1
+    kept = [path for path in (home / ".cache" / "eksdoc").iterdir() if path.suffix == ".names"]
+    assert len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_what_may_not_be_listed_is_not_offered(home: Path) -> None:
+    with ApiServer() as server:
+        server.forbidden.add(kinds.NODES)
+        config = kubeconfigs.one(home / "config", server.url)
+        found = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
+        assert (found.values, found.directive) == ([], 4)
+
+
+def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
+    idle = process("", home=home).seconds
+    with ApiServer() as server:
+        server.open.clear()
+        config = kubeconfigs.one(home / "config", server.url)
+        found = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
+        again = process("drain", "plan", "", home=home, environ={"KUBECONFIG": config})
+        server.open.set()
+    # A second is for the cluster, the rest is Python's own, which a busy machine makes longer.
+    for each in (found, again):
+        assert (each.values, each.directive) == ([], 4) and each.seconds < 1.5 + 4 * idle
+    assert len(server.asked(kinds.NODES.path)) <= 1, "who presses again waits for the same answer"
+
+
+def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
+    """A credential plugin takes its time; who presses again meanwhile runs it no second time."""
+    authority = Authority(trustme.CA())
+    with ApiServer(authority.server_context()) as server:
+        plugin = kubeconfigs.plugin(home, "runs()\ntime.sleep(2.5)\nsay(token='good')\n")
+        user = kubeconfigs.exec_user(plugin)
+        environ = {"KUBECONFIG": kubeconfigs.one(home / "config", server.url, authority.pem, user)}
+        assert process("drain", "plan", "", home=home, environ=environ).values == []
+        ends_s = time.monotonic() + 20
+        while not process("drain", "plan", "", home=home, environ=environ).values:
+            assert time.monotonic() < ends_s
+        asked = server.asked(kinds.NODES.path)
+    assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
+
+
+def test_offline_nothing_is_asked(home: Path) -> None:
+    with ApiServer() as server:
+        config = kubeconfigs.one(home / "config", server.url)
+        environ = {"KUBECONFIG": config, "EKSDOC_COMPLETION_OFFLINE": "1"}
+        assert process("drain", "plan", "", home=home, environ=environ).values == []
+        assert server.requests == [] and not (home / ".cache").exists()
+
+
+def test_names_of_a_snapshot(home: Path) -> None:
+    dump = worlds.archive("small-traps")
+    ends_s = time.monotonic() + 30
+    while not (found := process("drain", "plan", "--snapshot", str(dump), "", home=home)).values:
+        assert time.monotonic() < ends_s
+    assert found.directive == 4
+
+
+def test_nobody_who_listens_and_nothing_to_write_on(home: Path) -> None:
+    around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = f"{sys.executable} -m kubectl_eksdoc __complete ''"
+    for closing in (">&-", "2>&-", ">&- 2>&- <&-", "| true", "> /dev/full"):
+        script = f"set -o pipefail; {command} {closing}"
+        done = subprocess.run(
+            ["bash", "-c", script], capture_output=True, text=True, env=around, timeout=60, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), closing

@@ -1,0 +1,52 @@
+"""Completion loads nothing that the place at the cursor does not need; each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.contracts.source import ROOT
+from tests.contracts.test_start_up import HEAVY
+
+_RUN = """
+import json, sys
+from kubectl_eksdoc.cli.completing.command import answered
+from kubectl_eksdoc.cli.main import main
+assert answered(sys.argv[1:], {"HOME": "/nowhere"}).count("\\n") > 1
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def loaded(*words: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", _RUN, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("",),
+        ("drain", ""),
+        ("drain", "plan", "--"),
+        ("check", "--gate", ""),
+        ("--context", "x", "drain", "run", "--order="),
+    ],
+    ids=str,
+)
+def test_commands_flags_and_given_words_load_no_library(words: tuple[str, ...]) -> None:
+    modules = loaded(*words)
+    assert [name for name in HEAVY if name in modules] == []
+    assert [name for name in modules if name.startswith(("kubectl_eksdoc.kube", "kubectl_eksdoc.aws"))] == []
+
+
+def test_a_list_of_commands_needs_no_parser() -> None:
+    assert "argparse" not in loaded("")
+
+
+def test_one_command_loads_no_other() -> None:
+    modules = loaded("drain", "plan", "--")
+    others = ("check", "addon", "metadata", "dns", "interruption", "snapshot", "rights")
+    assert [name for name in modules if name.startswith(tuple(f"kubectl_eksdoc.cli.{each}" for each in others))] == []

@@ -1,0 +1,107 @@
+"""The whole tree of commands: nothing in it is without a decision on what is offered there."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Iterator
+
+import pytest
+
+from kubectl_eksdoc.cli.commands import COMMANDS, Command, listed, tree
+from kubectl_eksdoc.cli.completing import sources
+from kubectl_eksdoc.cli.completing.candidates import follows, words_of
+from kubectl_eksdoc.cli.completing.cursor import long_name, takes_value
+from kubectl_eksdoc.cli.completing.looking import _OWN
+from kubectl_eksdoc.cli.flags import OUTPUTS
+from kubectl_eksdoc.cli.parser import Parser, Refusal
+from tests.cli.completing.asked import at
+
+
+def commands(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Parser]]:
+    yield " ".join(path), parser
+    for name, under in (parser.under() or {}).items():
+        yield from commands(under, (*path, name))
+
+
+EVERY = dict(commands(tree()))
+LEAVES = {path: parser for path, parser in EVERY.items() if parser.under() is None}
+FLAGS = [(path, flag) for path, parser in EVERY.items() for flag in parser.flags()]
+
+
+def test_what_follows_each_flag_is_decided() -> None:
+    """A new flag has a type that tells its words, or a line in the table of sources."""
+    undecided = [
+        f"{path} {long_name(flag)}"
+        for path, flag in FLAGS
+        if takes_value(flag) and not isinstance(flag, Refusal)
+        if words_of(flag) is None and follows(path, long_name(flag)) is None
+    ]
+    assert undecided == []
+
+
+def test_the_table_has_no_flag_that_is_gone() -> None:
+    there = {long_name(flag) for _, flag in FLAGS} | {f"{path} {long_name(flag)}" for path, flag in FLAGS}
+    assert set(sources.FLAGS) - there == set()
+    for table in (sources.NAMES, sources.FORMATS):
+        known = {*EVERY, *(f"{path} {long_name(flag)}" for path, flag in FLAGS)}
+        assert set(table) - known == set()
+    told_by_parser = {long_name(flag) for _, flag in FLAGS if words_of(flag) is not None}
+    assert set(sources.FLAGS) & told_by_parser == set()
+
+
+def test_files_are_those_whose_help_says_so() -> None:
+    for path, flag in FLAGS:
+        if flag.metavar in ("FILE", "MANIFESTS", "PATH") and takes_value(flag):
+            assert follows(path, long_name(flag)) == sources.Takes(sources.Own.FILES), f"{path} {long_name(flag)}"
+
+
+def test_every_command_that_names_something_says_what() -> None:
+    usages = {
+        path: (parser.usage or "").split("[flags]")[0].replace("%(prog)s", "").strip()
+        for path, parser in LEAVES.items()
+    }
+    assert {path for path, names in usages.items() if names} == {path for path in sources.NAMES if path in LEAVES}
+
+
+@pytest.mark.parametrize("place", sorted(set(sources.FORMATS.values())))
+def test_formats_are_those_of_the_command(place: str) -> None:
+    module, _, name = place.rpartition(".")
+    found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
+    assert set(getattr(found, "by_name", found)) <= set(OUTPUTS)
+
+
+def test_every_own_source_is_read() -> None:
+    assert set(_OWN) == set(sources.Own)
+
+
+def test_the_list_of_commands_is_what_their_parsers_say() -> None:
+    def check(them: tuple[Command, ...], parser: Parser) -> None:
+        assert [(each.name, each.about) for each in them if each.about] == parser.listed()
+        assert [each.name for each in them] == list(parser.under() or {})
+        for each in them:
+            if each.under:
+                check(each.under, (parser.under() or {})[each.name])
+
+    check(COMMANDS, tree())
+    assert listed(("drain", "plan")) is None and listed(("nonsense",)) is None
+
+
+@pytest.mark.parametrize("path", sorted(LEAVES))
+def test_one_command_alone_is_as_in_the_whole_tree(path: str) -> None:
+    words = path.split()
+    alone = dict(commands(tree(only=tuple(words))))
+    beside = {each for each in alone if not path.startswith(each) and words[0] != "completion"}  # they are no work
+    assert beside == set()
+    assert alone[path].format_help() == LEAVES[path].format_help()
+
+
+@pytest.mark.parametrize("path", sorted(LEAVES))
+def test_every_flag_of_its_help_is_offered(path: str) -> None:
+    offered = at(*path.split(), "-").offers
+    shown = {
+        name for flag in LEAVES[path].flags() if flag.help is not argparse.SUPPRESS for name in flag.option_strings
+    }
+    assert shown <= set(offered) and all(offered.values())
+    refused = {name for flag in LEAVES[path].flags() if isinstance(flag, Refusal) for name in flag.option_strings}
+    assert not refused & set(offered)

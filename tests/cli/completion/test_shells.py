@@ -1,0 +1,110 @@
+"""The scripts for shells, run by the shells themselves; zsh and fish where they are there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.completion.scripts import BASH, BY_SHELL
+from tests.cli.running import run_cli
+from tests.contracts.source import ROOT
+from tests.fakes.programs import program
+
+ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
+DRIVER = r"""
+set -u
+source "$1"
+COMP_LINE=$2 COMP_POINT=${#2}
+shift 2
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_kubectl_eksdoc
+printf '%s\n' ${COMPREPLY[@]+"${COMPREPLY[@]}"}
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "bin").mkdir()
+    program(tmp_path / "bin" / "kubectl-eksdoc", sys.executable, "-m", "kubectl_eksdoc")
+    (tmp_path / ".kube").mkdir()
+    contexts = f'{{"name": "{ARN}", "context": {{}}}}, {{"name": "with space", "context": {{}}}}'
+    (tmp_path / ".kube" / "config").write_text(f'{{"contexts": [{contexts}]}}')
+    for shell, script in BY_SHELL.items():
+        (tmp_path / shell).write_text(script)
+    return tmp_path
+
+
+def around(home: Path) -> dict[str, str]:
+    return {"PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "replies"),
+    [
+        ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
+        ("kubectl-eksdoc drain plan --demo --nodegroup ", ("drain", "plan", "--demo", "--nodegroup", ""),
+         ["blue", "general", "green"]),
+        ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
+        ("kubectl-eksdoc check --gate=", ("check", "--gate", "="), ["before-control-plane", "before-nodes", "after"]),
+        # What stands behind the last : is all that bash replaces.
+        ("kubectl-eksdoc check --context arn:aws:eks:eu",
+         ("check", "--context", "arn", ":", "aws", ":", "eks", ":", "eu"),
+         ["eu-west-1:111122223333:cluster/prod"]),
+        ("kubectl-eksdoc check --context=arn:", ("check", "--context", "=", "arn", ":"),
+         ["aws:eks:eu-west-1:111122223333:cluster/prod"]),
+        ("kubectl-eksdoc check --context w", ("check", "--context", "w"), [r"with\ space"]),
+        ("kubectl-eksdoc check --only addon-not-active,karp", ("check", "--only", "addon-not-active,karp"), None),
+        ("kubectl-eksdoc nonsense ", ("nonsense", ""), []),
+        ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str] | None) -> None:
+    (home / "driver").write_text(DRIVER)
+    bash = ["bash", "--norc", "--noprofile", str(home / "driver"), str(home / "bash"), line, "kubectl-eksdoc", *words]
+    done = subprocess.run(bash, capture_output=True, text=True, env=around(home), cwd=home, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [each for each in done.stdout.splitlines() if each]
+    assert found == replies if replies is not None else all(each.startswith("addon-not-active,") for each in found)
+    assert not (home / "gone").exists(), "what is typed is not run"
+
+
+def test_bash_reads_it_without_bash_completion(home: Path) -> None:
+    script = "set -eu; source <(kubectl-eksdoc completion bash); complete -p kubectl-eksdoc"
+    command = ["bash", "--norc", "--noprofile", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=around(home), timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("complete -F _kubectl_eksdoc kubectl-eksdoc\n", "")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_can_read_theirs(home: Path, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")  # nothing of this tool needs it
+    done = subprocess.run([shell, "-n", str(home / shell)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_fish_asks(home: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("no fish here")
+    script = f"source {home / 'fish'}; complete -C 'kubectl-eksdoc check --gate='"
+    done = subprocess.run(
+        ["fish", "-c", script], capture_output=True, text=True, env=around(home), timeout=60, check=False
+    )
+    assert "--gate=before-nodes" in done.stdout.split()
+
+
+@pytest.mark.parametrize("shell", sorted(BY_SHELL))
+def test_each_is_printed(shell: str) -> None:
+    ran = run_cli("completion", shell)
+    assert (ran.code, ran.out, ran.err) == (0, BY_SHELL[shell], "")
+    assert run_cli("completion", shell, "x").code == 2
+
+
+def test_they_evaluate_nothing() -> None:
+    assert all("eval" not in script for script in BY_SHELL.values()) and "compopt" in BASH

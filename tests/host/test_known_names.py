@@ -1,0 +1,87 @@
+"""Names that are kept for the next press of Tab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.names import Name
+from kubectl_eksdoc.host.cache.known_names import (
+    FRESH_S,
+    LARGEST,
+    LONGEST_S,
+    MOST,
+    Known,
+    KnownNames,
+    content_of,
+    known_in,
+)
+
+KEY = "ab" * 20
+KNOWN = Known((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=900.0)
+
+
+def test_what_is_kept_is_found_again(tmp_path: Path) -> None:
+    names = KnownNames(tmp_path / "eksdoc")
+    assert names.of(KEY) is None
+    names.keep(KEY, KNOWN)
+    assert names.of(KEY) == KNOWN
+    kept = tmp_path / "eksdoc" / f"{KEY}.names"
+    assert kept.stat().st_mode & 0o777 == 0o600 and kept.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_damage_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    names = KnownNames(tmp_path)
+    for content in (b"", b"{", b"[]", b'{"version":2}', b"\xff", b"[" * 100_000, b" " * (LARGEST + 1)):
+        (tmp_path / f"{KEY}.names").write_bytes(content)
+        assert names.of(KEY) is None
+    whole = json.loads(content_of(KNOWN))
+    for key in whole:
+        assert known_in(json.dumps({**whole, key: {}}).encode()) is None
+        assert known_in(json.dumps({name: value for name, value in whole.items() if name != key}).encode()) is None
+
+
+def test_they_age() -> None:
+    assert KNOWN.fresh(1000.5) and KNOWN.fresh(1000.5 + FRESH_S - 1) and not KNOWN.fresh(1000.5 + FRESH_S)
+    assert not KNOWN.fresh(1000), "the clock was put back"
+    assert KNOWN.usable(900 + LONGEST_S - 1) == KNOWN.names and KNOWN.usable(900 + LONGEST_S) == ()
+    assert Known((), float("nan"), float("nan")).usable(5) == () and not Known((), float("nan"), 0).fresh(5)
+
+
+def test_there_are_never_many(tmp_path: Path) -> None:
+    names = KnownNames(tmp_path)
+    for at in range(MOST + 3):
+        names.keep(f"{at:020x}", KNOWN)
+    assert len(list(tmp_path.iterdir())) == MOST
+
+
+def test_whether_they_are_being_asked_for(tmp_path: Path) -> None:
+    names = KnownNames(tmp_path)
+    assert not names.being_asked(KEY, 1000, 10)
+    names.begin(KEY, 1000)
+    assert names.being_asked(KEY, 1005, 10) and not names.being_asked(KEY, 1010, 10)
+    assert not names.being_asked(KEY, 900, 10)
+    names.keep(KEY, Known((), 1001, 1001))
+    assert not names.being_asked(KEY, 1005, 10), "there was an answer"
+    (tmp_path / f"{KEY}.asking").write_bytes(b"soon")
+    assert not names.being_asked(KEY, 1005, 10)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FORM = st.fixed_dictionaries(
+    {}, optional={"version": st.just(1) | JSON, "asked": JSON, "seen": JSON, "names": JSON | st.lists(JSON)}
+)
+
+
+@settings(deadline=None)
+@given(FORM)
+def test_any_json_is_read(document: object) -> None:
+    found = known_in(json.dumps(document).encode())
+    assert found is None or isinstance(found, Known)

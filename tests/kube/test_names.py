@@ -1,0 +1,156 @@
+"""Names of what a cluster has: one page of metadata each, and whatever a server may answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.errors import EksdocError, Forbidden
+from kubectl_eksdoc.kube.kubeconfig_names import clusters, contexts, eks_clusters, regions, users
+from kubectl_eksdoc.kube.names import MOST, asked_of, names_of
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.transport import Transport
+from tests.fakes import kubeconfigs
+from tests.fakes.apiserver import ApiServer, json_reply
+
+META = "PartialObjectMetadataList"
+
+
+def a_node(name: str, **labels: str) -> dict[str, object]:
+    return {"metadata": {"name": name, "labels": {key.replace("__", "/"): value for key, value in labels.items()}}}
+
+
+MANAGED = "eks.amazonaws.com/nodegroup"
+NODES = [
+    {"metadata": {"name": "b", "labels": {MANAGED: "blue", "topology.kubernetes.io/zone": "a-1a"}}},
+    {"metadata": {"name": "a", "labels": {"alpha.eksctl.io/nodegroup-name": "old", MANAGED: "blue"}}},
+    {"metadata": {"name": "c", "labels": {"karpenter.sh/nodepool": "spot"}}},
+    {"metadata": {"name": "d"}},
+]
+
+
+def asked(server: ApiServer, config: str, around: Surroundings, kind: Kind, namespace: str = "") -> tuple[Name, ...]:
+    return names_of(Connection(kubeconfig=config), kind, namespace, around)
+
+
+def test_nodes_and_groups(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.lists[kinds.NODES] = NODES
+    assert asked(server, config, around, Kind.NODES) == (
+        Name("a", "blue, old"),
+        Name("b", "blue, a-1a"),
+        Name("c", "spot"),
+        Name("d"),
+    )
+    server.lists[kinds.NODE_POOLS] = [a_node("spot"), a_node("empty")]
+    assert asked(server, config, around, Kind.NODE_GROUPS) == (
+        Name("blue", "managed node group, 2 nodes"),
+        Name("empty", "NodePool, 0 nodes"),
+        Name("old", "node group of eksctl, 1 node"),
+        Name("spot", "NodePool, 1 node"),
+    )
+    del server.lists[kinds.NODE_POOLS]
+    assert [each.text for each in asked(server, config, around, Kind.NODE_GROUPS)] == ["blue", "old", "spot"]
+
+
+def test_one_page_is_asked_for(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.lists[kinds.NODES] = [a_node(f"n{at:04}") for at in range(MOST + 50)]
+    assert len(asked(server, config, around, Kind.NODES)) == MOST
+    assert len(server.asked(kinds.NODES.path)) == 1
+
+
+def test_pods_of_a_namespace(server: ApiServer, config: str, around: Surroundings) -> None:
+    items = [{"metadata": {"name": "web-1", "namespace": "shop"}}]
+    for namespace, path in (("shop", "shop"), ("", "default"), ("a/../b", "a%2F..%2Fb")):
+        server.script(f"/api/v1/namespaces/{path}/pods", json_reply({"kind": META, "items": items}))
+        assert asked(server, config, around, Kind.PODS, namespace) == (Name("web-1"),)
+    server.lists[kinds.PODS] = items
+    assert asked(server, config, around, Kind.PODS_ANYWHERE) == (Name("shop/web-1"),)
+
+
+def test_runs_the_latest_first(server: ApiServer, config: str, around: Surroundings) -> None:
+    def head(run: str, begun: str) -> dict[str, object]:
+        return {"metadata": {"name": f"eksdoc-run-{run}", "creationTimestamp": begun, "labels": {"eksdoc.io/run": run}}}
+
+    items = [head("20261119-1", "2026-11-19T01:00:00Z"), head("20261120-1", "2026-11-20T01:00:00Z")]
+    server.script("/api/v1/namespaces/kube-system/configmaps", json_reply({"kind": META, "items": items}))
+    found = asked(server, config, around, Kind.RUNS, "kube-system")
+    assert [each.text for each in found] == ["20261120-1", "20261119-1"]
+    assert found[0].about == "begun 2026-11-20T01:00:00Z"
+    assert server.requests[-1].query["labelSelector"] == "eksdoc.io/part=head"
+
+
+def test_what_is_refused(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.forbidden.add(kinds.NAMESPACES)
+    with pytest.raises(Forbidden):
+        asked(server, config, around, Kind.NAMESPACES)
+
+
+KEYS = st.sampled_from(["name", "namespace", "labels", "metadata"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner),
+    max_leaves=6,
+)
+LABELS = st.dictionaries(st.sampled_from(["eksdoc.io/run", MANAGED]), JSON)
+METADATA = st.fixed_dictionaries(
+    {}, optional={"name": JSON, "namespace": JSON, "creationTimestamp": JSON, "labels": JSON | LABELS}
+)
+ITEMS = st.lists(st.fixed_dictionaries({"metadata": METADATA | JSON}) | JSON, max_size=3) | JSON
+
+
+@dataclass(frozen=True)
+class Said:
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Says:
+    """A server that gives the same items to every question."""
+
+    items: object
+
+    def get(self, path: str, query: object, right: str, accept: str = "") -> Said:
+        return Said(json.dumps({"kind": META, "items": self.items}).encode())
+
+
+@settings(max_examples=60, deadline=None)
+@given(ITEMS, st.sampled_from(list(Kind)))
+def test_any_answer_gives_names_or_one_of_our_errors(items: object, kind: Kind) -> None:
+    try:
+        found = asked_of(cast(Transport, Says(items)), kind, "shop")
+    except EksdocError:
+        return
+    assert all(isinstance(each.text, str) and each.text for each in found)
+
+
+ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
+
+
+def test_names_of_the_kubeconfig(tmp_path: Path, around: Surroundings) -> None:
+    path = kubeconfigs.many(
+        tmp_path / "c",
+        {ARN: {"server": "https://x"}, "lab": {"server": "https://y"}},
+        {"me": {}, "odd": {"token": 5}},
+        {"prod": (ARN, "me"), "lab": ("lab", "me"), "odd": ("lab", "odd"), "gone": ("nowhere", "me")},
+        "lab",
+    )
+    assert contexts(path, around) == (
+        Name("gone", "nowhere"),
+        Name("lab", "the current one"),
+        Name("odd", "lab"),
+        Name("prod", ARN),
+    )
+    assert [each.text for each in clusters(path, around)] == [ARN, "lab"]
+    assert [each.text for each in users(path, around)] == ["me", "odd"]
+    assert eks_clusters(path, around) == (Name("prod", "eu-west-1"),) and regions(path, around) == (Name("eu-west-1"),)
+    for each in (contexts, clusters, users, eks_clusters, regions):
+        assert each("/nowhere", around) == ()

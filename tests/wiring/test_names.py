@@ -1,0 +1,161 @@
+"""Names for completion: asked once, remembered, and offered when nobody answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.host.cache.known_names import KnownNames, content_of, known_in
+from kubectl_eksdoc.wiring.names import (
+    OFFLINE,
+    Asked,
+    Beside,
+    addon_updates_here,
+    dns_changes_here,
+    metadata_fixes_here,
+    names_of,
+    runs_here,
+)
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from tests.fakes import kubeconfigs
+from tests.fakes.apiserver import ApiServer, Reply, json_reply
+
+NODES = (Name("n-0"), Name("n-1"))
+
+
+@dataclass
+class Desk:
+    """Somebody's home. `begun`: what was to be done beside the process, which is done at once unless it is `late`."""
+
+    home: Path
+    server: ApiServer
+    late: bool = False
+    begun: list[Callable[[], object]] = field(default_factory=list)
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        kubeconfigs.one(self.home / ".kube" / "config", self.server.url)
+        self.server.lists[kinds.NODES] = [{"metadata": {"name": name.text}} for name in NODES]
+
+    def begin(self, work: Callable[[], object], wait_s: float, longest_s: float) -> None:
+        self.begun.append(work)
+        if not self.late:
+            work()
+
+    def asks(self, kind: Kind = Kind.NODES, **connection: str) -> tuple[Name, ...]:
+        asked = Asked(kind, SourceChoice(), Connection(**connection))  # type: ignore[arg-type]
+        return names_of(asked, self.environ, str(self.home), Beside(self.begin, 0.1))
+
+    def aged(self, asked_s: float, seen_s: float) -> None:
+        """What is remembered is that much older."""
+        for path in (self.home / ".cache" / "eksdoc").glob("*.names"):
+            known = known_in(path.read_bytes())
+            assert known is not None
+            path.write_bytes(content_of(replace(known, asked=known.asked - asked_s, seen=known.seen - seen_s)))
+        for path in (self.home / ".cache" / "eksdoc").glob("*.asking"):
+            path.unlink()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with ApiServer() as server:
+        yield Desk(tmp_path, server)
+
+
+def test_it_is_asked_once_a_minute(desk: Desk) -> None:
+    assert desk.asks() == desk.asks() == NODES and len(desk.begun) == 1
+    desk.aged(61, 61)
+    desk.server.lists[kinds.NODES] = []
+    assert desk.asks() == () and len(desk.begun) == 2
+
+
+def test_what_was_seen_is_offered_while_nobody_answers(desk: Desk) -> None:
+    desk.asks()
+    desk.aged(61, 61)
+    desk.late = True
+    assert desk.asks() == NODES
+    desk.late = False
+    desk.server.forbidden.add(kinds.NODES)
+    desk.aged(0, 0)
+    assert desk.asks() == NODES, "it is refused now"
+    desk.aged(61, 86_400)
+    assert desk.asks() == (), "a day is too old"
+    assert desk.asks() == () and len(desk.begun) == 4, "a refusal is remembered, too"
+
+
+def test_another_cluster_user_or_file_is_another_question(desk: Desk) -> None:
+    assert desk.asks() == NODES
+    for other in ({"context": "test"}, {"impersonate_user": "x"}, {"token": "y"}, {"server": desk.server.url}):
+        before = len(desk.begun)
+        assert desk.asks(**other) == NODES and len(desk.begun) == before + 1
+    os.utime(desk.home / ".kube" / "config", ns=(1, 1))
+    before = len(desk.begun)
+    assert desk.asks() == NODES and len(desk.begun) == before + 1, "its context may be another one now"
+    desk.environ["AWS_PROFILE"] = "prod"
+    assert desk.asks() == NODES and len(desk.begun) == before + 2
+
+
+def test_whoever_presses_again_asks_no_second_time(desk: Desk) -> None:
+    desk.late = True
+    assert desk.asks() == desk.asks() == () and len(desk.begun) == 1
+    desk.begun[0]()
+    assert desk.asks() == NODES and len(desk.begun) == 1
+
+
+def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:
+    desk.environ[OFFLINE] = "1"
+    assert desk.asks() == () and desk.begun == []
+    del desk.environ[OFFLINE]
+    assert desk.asks() == NODES
+    desk.aged(61, 61)
+    desk.environ[OFFLINE] = "1"
+    assert desk.asks() == NODES and len(desk.begun) == 1
+
+
+def test_without_a_home_nothing_is_asked(desk: Desk) -> None:
+    asked = Asked(Kind.NODES, SourceChoice(), Connection())
+    assert names_of(asked, {}, "", Beside(desk.begin)) == () and desk.begun == []
+
+
+def test_what_may_break(desk: Desk) -> None:
+    desk.server.script(kinds.NODES.path, Reply(500), json_reply([]))
+    assert desk.asks() == () == desk.asks(kubeconfig="/nowhere") == desk.asks(context="none")
+    desk.aged(61, 61)
+    assert desk.asks() == (), "that is no list"
+    assert KnownNames(Path("/proc/nowhere")).of("ab" * 20) is None
+
+
+DEMO = SourceChoice(demo=True)
+
+
+def nobody(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
+    raise AssertionError("nothing is done beside this process")
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_demo(kind: Kind, tmp_path: Path) -> None:
+    found = names_of(Asked(kind, DEMO, Connection(), "shop"), {}, str(tmp_path), Beside(nobody))
+    assert bool(found) is (kind is not Kind.RUNS), "it has no journal"
+    assert list(tmp_path.iterdir()) == [], "nothing is written for it"
+
+
+def test_what_was_begun_on_this_machine(tmp_path: Path) -> None:
+    for folder, read in (
+        ("runs", runs_here),
+        ("addon-updates", addon_updates_here),
+        ("metadata-fixes", metadata_fixes_here),
+        ("dns-changes", dns_changes_here),
+    ):
+        assert read({}, str(tmp_path)) == () == read({}, "")
+        there = tmp_path / ".local" / "state" / "eksdoc" / folder
+        there.mkdir(parents=True)
+        for ident in ("20261119-1930-4f2a", "20261120-1930-4f2a"):
+            (there / f"{ident}.jsonl").touch()
+        assert [each.text for each in read({}, str(tmp_path))] == ["20261120-1930-4f2a", "20261119-1930-4f2a"]
