@@ -24,7 +24,7 @@ help:
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the generated documents"
 	@echo "make bench      measure; QUICK=1 for a short run without thresholds"
-	@echo "make krew       build the archives for krew into dist, and their manifests in plugins"
+	@echo "make krew       build archives (dist) and manifests (plugins) for krew"
 	@echo "make clean      remove everything made here"
 	@echo
 	@echo "The first run fetches packages from the package index (or from pip's cache)."

@@ -41,8 +41,9 @@ def was_asked(right: Held, asked: list[Action]) -> bool:
 
 
 def test_every_command_that_reads_is_run() -> None:
-    """In each of its clusters a fleet needs what the command needs in one."""
-    assert {line.command for line in LINES} | FLEETS == set(reading())
+    """In each of its clusters a fleet needs what the command needs in one. What completion is refused is not offered,
+    and nothing is said of it."""
+    assert {line.command for line in LINES} | FLEETS | {"completion"} == set(reading())
     for fleet in FLEETS:
         assert printed(fleet) == printed(fleet.removesuffix(" --fleet"))
 
@@ -68,7 +69,8 @@ def removed_in_turn(ann: Desk, line: Line, rights: list[Held]) -> list[str]:
     whole, who = ann.run(line.words, role)
     found = []
     for right in rights:
-        longest_s = 30.0 if right.said in needed else 1.0
+        # Who follows a drain believes a refusal after half a minute: rights come and go with tokens.
+        longest_s = 60.0 if right.said in needed else 1.0
         fewer, other = ann.run(line.words, [each for each in role if each != right], longest_s)
         more = [str(each) for each in unregistered(other.asked, role)]
         if was_asked(right, [*who.asked, *other.asked]):
@@ -79,7 +81,7 @@ def removed_in_turn(ann: Desk, line: Line, rights: list[Held]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("line", LINES, ids=str)
+@pytest.mark.parametrize("line", [line for line in LINES if "--attach" not in line.command], ids=str)
 def test_a_right_that_is_missing_is_named(
     line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
