@@ -56,6 +56,12 @@ class Recorder:
         self._lock = threading.Lock()
         self._kept: dict[str, Json] = {}
         self._answers: dict[str, Json] = {}
+        self._refused: dict[str, str] = {}
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Why something is not known, by the IAM action that would tell."""
+        return self._refused
 
     @property
     def said(self) -> str:
@@ -75,6 +81,8 @@ class Recorder:
             answer = self._aws.ask(question, parameters)
         except (AwsDenied, AwsMissing, AwsThrottled, AwsRefused) as error:
             self._keep(question, parameters, {"refused": _refusal(error)})
+            if isinstance(error, (AwsDenied, AwsThrottled)):
+                self._refused[question.action or question.operation] = error.message
             raise
         self._answers[key] = deepcopy(answer)
         self._keep(question, parameters, {"answer": self._of_answer(question, deepcopy(answer))})

@@ -101,6 +101,18 @@ class Recording:
             self._changes,
         )
 
+    def refused(self) -> dict[str, str]:
+        """By the right that is missing: why what was asked with it is not known."""
+        answered = self.answers()
+        whole = (answered.events, answered.requested, answered.releases, answered.past.events)
+        of_kinds = (each for told in answered.written for each in (told.objects, told.lacking))
+        releases = () if isinstance(answered.releases, Unknown) else answered.releases
+        by_name = (answered.objects, answered.histories, answered.logs, answered.metrics)
+        each_one = (each for answers in by_name for each in answers.values())
+        manifests = (each.manifest for each in releases)
+        told = (*whole, *of_kinds, *manifests, *answered.past.revisions.values(), *each_one)
+        return {each.missing: each.why for each in told if isinstance(each, Unknown) and each.missing}
+
     def one(self, of: Named) -> Doc | Absent | Unknown:
         found: Doc | Absent | Unknown = self._once(of, lambda: self._ports.objects.one(of))
         self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found

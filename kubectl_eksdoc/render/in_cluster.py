@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -33,13 +34,22 @@ class Manifests:
     @property
     def head(self) -> tuple[str, ...]:
         """Lines without what a terminal would act on, or what would end a comment."""
-        return (*map(_line, self.about), "", *self.rows)
+        about = (part for each in self.about for part in _folded(_line(each)))
+        return (*about, "", *self.rows)
 
     @property
     def rows(self) -> tuple[str, ...]:
         """The steps alone, as such lines."""
         width = max((len(step.text) for step in self.steps), default=0)
         return tuple(_line(f"{step.text.ljust(width)}  {step.command}") for step in self.steps)
+
+
+_WIDEST = 110
+
+
+def _folded(line: str) -> list[str]:
+    """Commands are not folded: they are rows of their own."""
+    return textwrap.wrap(line, _WIDEST, break_long_words=False, break_on_hyphens=False) or [line]
 
 
 def _line(text: str) -> str:

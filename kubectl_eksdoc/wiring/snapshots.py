@@ -165,7 +165,9 @@ class _Taking:
 
         self._file.file(scene, CLUSTER_ANSWERS, self.without_secrets(written(recording.answers())))
         why, calls = (of_aws, 0) if isinstance(of_aws, Unknown) else (None, len(of_aws.recorder))
+        lacking = {**left_out, **recording.refused()}
         if not isinstance(of_aws, Unknown):
+            lacking |= of_aws.recorder.refused
             self._file.file(scene, AWS_ANSWERS, self.without_secrets(of_aws.written(cluster)))
         return Scene(
             cluster.identity,
@@ -174,7 +176,7 @@ class _Taking:
             cluster.notes,
             why,
             calls,
-            dict(sorted(left_out.items())),
+            dict(sorted(lacking.items())),
         )
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
 
-_DNS = "coredns-lameduck"
+_DNS, _COMPLETION = "coredns-lameduck", "completion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,10 @@ class Places:
 
 
 def reading() -> tuple[str, ...]:
-    """The commands that change nothing, neither in the cluster nor in AWS, sorted."""
+    """The commands that change nothing, neither in the cluster nor in AWS, sorted. Completion is none that answers: it
+    offers what these may list."""
     anywhere = Places("", "")
-    return tuple(each for each in known() if not wanted_by(each, anywhere).changes)
+    return tuple(each for each in known() if each != _COMPLETION and not wanted_by(each, anywhere).changes)
 
 
 def wanted(commands: Sequence[str], places: Places) -> Wanted:

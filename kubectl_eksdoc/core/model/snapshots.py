@@ -16,7 +16,8 @@ FORMAT = 1
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One reading. `aws`: why nothing of AWS is in it, None where something is; `calls`: so many answers of AWS.
-    `left_out`: what was not asked, by the command that would have, and why."""
+    `left_out`: what was not asked, by the command that would have, and what was refused, by the right that is missing,
+    each with why."""
 
     identity: Identity
     observed_at: datetime

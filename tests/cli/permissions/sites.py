@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Line:
     """A command line that reads, and the command of whose rights it is. `at`: the name of a site. `never`: rights that
-    it does not ask for here, and why it may elsewhere."""
+    it does not ask for here, and why it may elsewhere; `not_lost`: without which it lacks nothing, and why."""
 
     command: str
     words: str
     at: str = "rich"
     never: Mapping[str, str] = field(default_factory=dict)
+    not_lost: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.words
 
 
 _WAY = "one way of versions looks at few of the kinds of which versions go: this one is gone since 1.22"
+_IN_LISTS = {"get pods": "what is looked at of one pod is in the list of all that the file holds"}
 _LOOKED_AT = {"list certificatesigningrequests.certificates.k8s.io": _WAY}
 _POLICIES = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
 _NEXT_WAY = {
@@ -55,7 +57,7 @@ LINES = (
     Line("coredns-lameduck", "coredns-lameduck -o json"),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident"),
     Line("interruption", "interruption -o json", "incident"),
-    Line("snapshot", "snapshot FILE --overwrite -o json", never=_LOOKED_AT | _NEXT_WAY),
+    Line("snapshot", "snapshot FILE --overwrite -o json", "rich", _LOOKED_AT | _NEXT_WAY, _IN_LISTS),
     Line("drain status", "drain status -o json"),
     Line("drain status --attach", "drain status old-1 --attach -o json"),
 )
