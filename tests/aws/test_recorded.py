@@ -49,6 +49,23 @@ def test_any_answer_is_the_same_again(answer: dict[str, Any], parameters: dict[s
     assert again(recorder).ask(questions.CLUSTER, parameters) == answer
 
 
+def test_what_was_refused_is_named_by_its_action() -> None:
+    denied = AwsDenied("IAM does not allow it", "", "eks:DescribeAddon")
+    live = Scripted(
+        {
+            "eks:DescribeAddon": denied,
+            "eks:ListAddons": AwsMissing("no such cluster"),
+            "eks:DescribeCluster": a_cluster(),
+        }
+    )
+    recorder = Recorder(live)
+    recorder.ask(questions.CLUSTER, {})
+    for question in (questions.ADDON, questions.ADDONS):
+        with suppress(AwsError):
+            recorder.ask(question, {})
+    assert recorder.refused == {"eks:DescribeAddon": "IAM does not allow it"}
+
+
 def test_facts_of_a_recording_are_those_of_the_live_answers() -> None:
     denied = AwsDenied("IAM does not allow it", "AWS says: no", "eks:DescribeAddon")
     live = Scripted(
