@@ -99,7 +99,8 @@ def test_every_right_that_is_missing_is_named(
 ) -> None:
     base = line.command.partition(" --")[0]
     tried = set() if base == line.command else {each.said for each in printed(base)}  # without the flag
-    rights = [each for each in printed(line.command) if each.said not in tried | set(line.not_lost)]
+    tried = (tried | set(line.not_lost)) - required(line.command)
+    rights = [each for each in printed(line.command) if each.said not in tried]
     with at(line, prod, tmp_path, monkeypatch) as ann:
         found = removed_in_turn(ann, line, rights)
     assert found == [], "\n".join(found)
