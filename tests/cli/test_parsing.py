@@ -202,7 +202,7 @@ def test_the_demo_without_a_target_plans_its_old_node_group_and_says_so() -> Non
         ("x --nodegruop y", "--nodegruop is no flag of 'kubectl eksdoc drain plan' (did you mean --nodegroup"),
         ("x --selec a=b", "--selec is no flag"),
         ("x --disable-eviction", "--disable-eviction is not supported: it deletes pods past"),
-        ("x --cache-dir /tmp", "--cache-dir is not supported: nothing is cached"),
+        ("x --cache-dir /tmp", "--cache-dir is not supported: nothing of the API is cached"),
         ("x -v=6", "-v is not supported"),
         ("x -v6", "-v is not supported"),
         ("x --username=u", "basic authentication"),

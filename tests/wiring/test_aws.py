@@ -86,7 +86,7 @@ def test_a_snapshot_without_it_says_that_it_does_not_know(tmp_path: Path) -> Non
 
 
 def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="cannot read the snapshot"):
+    with pytest.raises(SnapshotError, match="cannot open the snapshot"):
         opened(snapshot=str(tmp_path / "nowhere"))
     (tmp_path / f"{STEM}.json").write_bytes(b"[")
     with pytest.raises(SnapshotError, match="no answers of AWS"):

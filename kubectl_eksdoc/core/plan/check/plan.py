@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -114,7 +114,7 @@ class CheckPlan:
 
 def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Reach = Reach()) -> CheckPlan:
     """`reach`: by which words the commands lead to the cluster that was read."""
-    found = list(_told_once((check, _found(facts, check, wish, reach)) for check in checks))
+    found = [(check, _found(facts, check, wish, reach)) for check in checks]
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
@@ -131,15 +131,6 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
         None if wish.since is None else changed(facts, wish.since),
     )
-
-
-def _told_once(found: Iterable[tuple[Check, tuple[Finding, ...]]]) -> Iterator[tuple[Check, tuple[Finding, ...]]]:
-    """What is unknown of one subject for one reason is said by the first check that wants it, and by no other."""
-    said: set[tuple[object, ...]] = set()
-    for check, findings in found:
-        here = {each: (each.subject, each.message) for each in findings if each.status is Status.UNKNOWN}
-        yield check, tuple(each for each in findings if here.get(each) not in said)
-        said.update(here.values())
 
 
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:

@@ -149,10 +149,3 @@ def test_what_is_not_known_and_may_hide_what_was_asked_for_is_told() -> None:
     assert plan_check(healthy(), (unknown,), Wish(frozenset({"imds-pods-broken"}))).findings != ()
     failed = _finds(FIRST["check-imds"], _found(metadata_codes.NODES_UNKNOWN, Status.FAIL))
     assert plan_check(healthy(), (failed,), Wish(frozenset({"imds-pods-broken"}))).findings == ()
-
-
-def test_what_is_unknown_for_one_reason_is_said_once() -> None:
-    found = plan_check(blind(), ALL, Wish()).findings
-    said = [(each.subject, each.message) for each in found]
-    assert len(said) == len(set(said))
-    assert {"support-ends"} == {each.code.name for each in found if each.code.name.startswith("support-")}

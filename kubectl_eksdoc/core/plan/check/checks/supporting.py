@@ -8,7 +8,6 @@ from datetime import date
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import support as codes
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -33,15 +32,10 @@ def _support(facts: CheckFacts) -> Support | Unknown:
     return support(facts.way.now, facts.cluster.observed_at, facts.aws.versions)
 
 
-def _unknown(facts: CheckFacts, code: Code, why: Unknown) -> Finding:
-    """The same for all that rests on it."""
-    return unknown(code, cluster_of(facts), f"how long {_now(facts)} is supported", why)
-
-
 def _ends(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield _unknown(facts, codes.SUPPORT_ENDS, found)
+        yield unknown(codes.SUPPORT_ENDS, cluster_of(facts), f"how long {_now(facts)} is supported", found)
         return
     days = found.standard_days
     if found.phase is not Phase.STANDARD or days is None or days > SOON_DAYS:
@@ -64,7 +58,8 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
 def _extended(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield _unknown(facts, codes.SUPPORT_EXTENDED, found)
+        what = f"whether {_now(facts)} is in extended support"
+        yield unknown(codes.SUPPORT_EXTENDED, cluster_of(facts), what, found)
         return
     if found.phase is not Phase.EXTENDED:
         return
@@ -85,7 +80,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
 def _over(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield _unknown(facts, codes.SUPPORT_OVER, found)
+        yield unknown(codes.SUPPORT_OVER, cluster_of(facts), "what EKS does when support ends", found)
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
