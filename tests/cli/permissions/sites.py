@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Line:
     """A command line that reads, and the command of whose rights it is. `at`: the name of a site. `never`: rights that
-    it does not ask for here, and why it may elsewhere; `not_lost`: without which it lacks nothing, and why."""
+    it does not ask for here, and why it may elsewhere; `not_lost`: without which it lacks nothing, and why. `like`:
+    with that command the rights that both have are removed already."""
 
     command: str
     words: str
     at: str = "rich"
     never: Mapping[str, str] = field(default_factory=dict)
     not_lost: Mapping[str, str] = field(default_factory=dict)
+    like: str = ""
 
     def __str__(self) -> str:
         return self.words
@@ -48,16 +50,16 @@ _NEXT_WAY = {
 }
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
-    Line("rehearse", "rehearse --nodegroup blue -o json"),
+    Line("rehearse", "rehearse --nodegroup blue -o json", like="drain plan"),
     Line("check", "check --target 1.35 -o json", never=_LOOKED_AT),
-    Line("check --changed-since", "check --target 1.35 --changed-since 24h -o json", never=_LOOKED_AT),
+    Line("check --changed-since", "check --target 1.35 --changed-since 24h -o json", never=_LOOKED_AT, like="check"),
     Line("addon-diff", "addon-diff --all -o json"),
-    Line("addon-diff --after", "addon-diff --all --after -o json"),
+    Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
     Line("imds-probe", "imds-probe -o json", "instances"),
     Line("coredns-lameduck", "coredns-lameduck -o json"),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident"),
     Line("interruption", "interruption -o json", "incident"),
-    Line("snapshot", "snapshot FILE --overwrite -o json", "rich", _LOOKED_AT | _NEXT_WAY, _IN_LISTS),
+    Line("snapshot", "snapshot FILE --overwrite -o json", "rich", _LOOKED_AT | _NEXT_WAY, _IN_LISTS, "check"),
     Line("drain status", "drain status -o json"),
     Line("drain status --attach", "drain status old-1 --attach -o json"),
 )

@@ -97,10 +97,8 @@ def test_a_right_that_is_missing_is_named(
 def test_every_right_that_is_missing_is_named(
     line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = line.command.partition(" --")[0]
-    tried = set() if base == line.command else {each.said for each in printed(base)}  # without the flag
-    tried = (tried | set(line.not_lost)) - required(line.command)
-    rights = [each for each in printed(line.command) if each.said not in tried]
+    tried = {each.said for each in printed(line.like)} - required(line.command) if line.like else set()
+    rights = [each for each in printed(line.command) if each.said not in tried | set(line.not_lost)]
     with at(line, prod, tmp_path, monkeypatch) as ann:
         found = removed_in_turn(ann, line, rights)
     assert found == [], "\n".join(found)
