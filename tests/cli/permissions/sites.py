@@ -61,7 +61,7 @@ LINES = (
     Line("interruption", "interruption -o json", "incident"),
     Line("snapshot", "snapshot FILE --overwrite -o json", "rich", _LOOKED_AT | _NEXT_WAY, _IN_LISTS, "check"),
     Line("drain status", "drain status -o json"),
-    Line("drain status --attach", "drain status old-1 --attach -o json"),
+    Line("drain status --attach", "drain status old-1 --attach -o json", like="drain plan"),
 )
 
 
