@@ -13,7 +13,7 @@ import yaml
 from yaml import events as make
 
 _TEXT = "tag:yaml.org,2002:str"
-_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+")
+NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+")
 """YAML 1.2 (section 10.3.2) and readers in Go take ``1e3`` for a number, which YAML 1.1, and so PyYAML, does not."""
 _MOST = 10_000
 """Different texts that are remembered; names of nodes and verdicts come again, names of pods do not."""
@@ -59,7 +59,7 @@ class _Scalars:
         """Plain where a reader would take it for a text, else in quotes."""
         event = self._texts.get(text)
         if event is None:
-            plain = self._resolve(yaml.ScalarNode, text, (True, False)) == _TEXT and not _NUMBER.fullmatch(text)
+            plain = self._resolve(yaml.ScalarNode, text, (True, False)) == _TEXT and not NUMBER.fullmatch(text)
             style = "|" if self._blocks and "\n" in text else None
             event = make.ScalarEvent(None, None, (plain, True), text, style=style)
             if len(self._texts) >= _MOST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
+from kubectl_eksdoc.render.events import NUMBER
 from tests.render.plans import a_view
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +57,9 @@ def test_yaml_is_what_pyyaml_dumps(document: dict[str, Any]) -> None:
         def ignore_aliases(self, data: object) -> bool:
             return True
 
+    # What PyYAML takes for a text, and readers of YAML 1.2 for a number.
+    number = re.compile(rf"(?:{NUMBER.pattern})\Z")
+    Plain.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     want = yaml.dump(document, Dumper=Plain, sort_keys=False, width=1 << 30, default_flow_style=False)
     assert to_yaml(document, ascii_only=True) == want
 

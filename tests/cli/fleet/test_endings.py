@@ -61,7 +61,9 @@ def test_told_to_end_nobody_is_left(tmp_path: Path, numbers: list[signal.Signals
                 out, err = process.communicate(timeout=LONGEST_S)
             finally:
                 process.kill()
-    assert (process.returncode, out) == (130, "")
+    # The third may come when the interpreter is on its way out, and knows of no signals any more.
+    codes = (130, -signal.SIGINT) if len(numbers) > 1 else (130,)
+    assert process.returncode in codes and out == ""
     assert err.splitlines()[-1] == "interrupted"
     assert time.monotonic() - begun_s < 15
     pids = [int(word) for path in noted.iterdir() for word in path.read_text().split()]
