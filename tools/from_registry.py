@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from tools import tables
 from tools.krew import manifests
@@ -18,7 +19,8 @@ from tools.registry import PATH, ROOT, Plugin, Registry, read
 INDEX = ROOT / "plugins"
 """This repository is its own index for krew."""
 
-VERSION = re.compile(r'__version__ = "([^"]+)"')
+VERSION = f"v{__version__}"
+"""As a tag has it."""
 _SCRIPTS = re.compile(r"(?<=^console_scripts =\n)(?:    .+\n)+", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=  - name: )", re.MULTILINE)
 _MADE = re.compile(r"^    rbac:\n.*", re.MULTILINE | re.DOTALL)
@@ -80,7 +82,7 @@ def k9s(registry: Registry) -> str:
         "# A k9s plugins file, generated from plugins.yaml: add it to $XDG_CONFIG_HOME/k9s/plugins.yaml.\n"
         "# The keys are proposals, which no k9s has seen yet: change what is taken in yours.\n"
     )
-    return head + _yaml({"plugins": entries})
+    return head + manifests.as_yaml({"plugins": entries})
 
 
 def table() -> str:
@@ -96,18 +98,14 @@ def table() -> str:
 
 def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:
     """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri."""
-    version = version_of_archives()
-    uris = {each: registry.uri_of(version, each) for each in registry.platforms}
-    return manifests.rendered(
-        manifests.Manifest(
-            plugin.name,
-            version,
-            plugin.short,
-            plugin.description,
-            registry.homepage,
-            tuple(manifests.Platform(each.os, each.arch, uri, sums[uri], registry.bin) for each, uri in uris.items()),
-            plugin.caveats,
-        )
+    uris = {each: registry.uri_of(VERSION, each) for each in registry.platforms}
+    platforms = (manifests.Platform(each.os, each.arch, uri, sums[uri], registry.bin) for each, uri in uris.items())
+    return manifests.rendered(_manifest(plugin, registry, VERSION, *platforms))
+
+
+def _manifest(plugin: Plugin, registry: Registry, version: str, *platforms: manifests.Platform) -> manifests.Manifest:
+    return manifests.Manifest(
+        plugin.name, version, plugin.short, plugin.description, registry.homepage, platforms, plugin.caveats
     )
 
 
@@ -120,7 +118,7 @@ def _sums(path: Path) -> dict[str, str]:
 def template(plugin: Plugin, registry: Registry) -> str:
     """For krew-release-bot (pkg/source/template.go), which fills in where a release's archives are, and their sums."""
     tag = "{{ .TagName }}"
-    head = _yaml({**_head(plugin), "spec": {"version": tag, **_words(plugin, registry)}})
+    head = manifests.rendered(_manifest(plugin, registry, tag))
     # The sum comes in a line of its own, four spaces from the left: so far stands what is in an entry of the list.
     entries = (
         f"  - selector:\n      matchLabels:\n        os: {each.os}\n        arch: {each.arch}\n"
@@ -128,31 +126,6 @@ def template(plugin: Plugin, registry: Registry) -> str:
         for each in registry.platforms
     )
     return f"{head}  platforms:\n{''.join(entries)}"
-
-
-def _head(plugin: Plugin) -> dict[str, object]:
-    return {
-        "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
-        "kind": "Plugin",
-        "metadata": {"name": plugin.name},
-    }
-
-
-def _words(plugin: Plugin, registry: Registry) -> dict[str, object]:
-    return {
-        "homepage": registry.homepage,
-        "shortDescription": plugin.short,
-        "description": plugin.description,
-        "caveats": plugin.caveats,
-    }
-
-
-def version_of_archives() -> str:
-    """As a tag has it: ``v0.1.0``."""
-    text = (ROOT / "kubectl_eksdoc" / "__init__.py").read_text(encoding="utf-8")
-    found = VERSION.search(text)
-    assert found is not None
-    return f"v{found.group(1)}"
 
 
 def with_rights(text: str, registry: Registry) -> str:
@@ -200,22 +173,3 @@ def _listed(key: str, items: Iterable[str]) -> str:
 
 def _indented(items: Iterable[str]) -> Iterator[str]:
     return (f"      - {each}\n" for each in items)
-
-
-class _Written(yaml.SafeDumper):
-    """Lists below their key, and texts of several lines as they are read."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, indentless=False)
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Written.add_representer(str, _text)
-
-
-def _yaml(value: object) -> str:
-    found: str = yaml.dump(value, Dumper=_Written, sort_keys=False, width=200, allow_unicode=True)
-    return found

@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def archive_name(machine: Machine) -> str:
-    return registry.read().archive_of(from_registry.version_of_archives(), registry.Platform(machine.os, machine.arch))
+    return registry.read().archive_of(from_registry.VERSION, registry.Platform(machine.os, machine.arch))
 
 
 def built(machine: Machine, wheels: Wheels, into: Path) -> tuple[Path, str]:
@@ -56,7 +56,7 @@ def indexed(archives: Mapping[str, str], into: Path) -> Iterator[Path]:
     """
     into.mkdir(parents=True, exist_ok=True)
     known = registry.read()
-    version = from_registry.version_of_archives()
+    version = from_registry.VERSION
     by_name = {Path(path).name: sha256 for path, sha256 in archives.items()}
     uris = {known.uri_of(version, each): by_name[known.archive_of(version, each)] for each in known.platforms}
     for plugin in known.plugins:

@@ -33,26 +33,28 @@ class Manifest:
     caveats: str = ""
 
 
-class _Block(str):
-    """Text of several lines, written as such."""
-
-
 class _Dumper(yaml.SafeDumper):
-    """Lists are indented below their names, as in krew-index."""
+    """Lists are indented below their names, as in krew-index, and texts of several lines stay as they are read."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
 
-def _block(dumper: yaml.SafeDumper, text: _Block) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style="|")
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
-_Dumper.add_representer(_Block, _block)
+_Dumper.add_representer(str, _text)
+
+
+def as_yaml(document: object) -> str:
+    """The same values are the same bytes."""
+    found: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    return found
 
 
 def rendered(manifest: Manifest) -> str:
-    """The text of NAME.yaml; the same values are the same bytes."""
+    """The text of NAME.yaml; without platforms, that of what stands before them."""
     spec: dict[str, object] = {
         "version": manifest.version,
         "homepage": manifest.homepage,
@@ -61,13 +63,13 @@ def rendered(manifest: Manifest) -> str:
     }
     if manifest.caveats:
         spec["caveats"] = _lines(manifest.caveats)
-    spec["platforms"] = [_platform(each) for each in manifest.platforms]
-    document = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": manifest.name}, "spec": spec}
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    if manifest.platforms:
+        spec["platforms"] = [_platform(each) for each in manifest.platforms]
+    return as_yaml({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": manifest.name}, "spec": spec})
 
 
-def _lines(text: str) -> _Block:
-    return _Block("".join(f"{line.rstrip()}\n" for line in text.strip().splitlines()))
+def _lines(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.strip().splitlines())
 
 
 def _platform(platform: Platform) -> dict[str, object]:
