@@ -10,7 +10,7 @@ from pathlib import Path
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import Formatter, Parser
-from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.rights import Right, lost
 from tools.registry import ROOT
 from tools.tables import code, table
 
@@ -119,8 +119,8 @@ def _rights(name: str) -> Iterator[str]:
     held: set[str] = set()
     for each in mine:
         rows = [(code(str(right)), _where(right), _lost(right)) for right in rights.BY_COMMAND.get(each, ())]
-        asked = {action: None for question in rights.ASKED_OF_AWS.get(each, ()) for action in question.actions}
-        rows += [(code(action), "AWS", "what it tells is unknown") for action in asked]
+        asked = ((question, action) for question in rights.ASKED_OF_AWS.get(each, ()) for action in question.actions)
+        rows += [(code(action), "AWS", lost.OF[question]) for question, action in asked]
         new = [row for row in dict.fromkeys(rows) if f"{row[0]}{row[1]}" not in held]
         held.update(f"{row[0]}{row[1]}" for row in new)
         if new:

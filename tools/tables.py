@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.rights.lost import OF
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.objects.intake import CRD_PLURAL
 
@@ -51,7 +52,7 @@ def imds_probe_rights() -> str:
         (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["imds-probe"]
     ]
-    rows += [(code(each.action), _TOLD[each.operation]) for each in rights.ASKED_OF_AWS["imds-probe"] if each.action]
+    rows += [(code(each.action), OF[each]) for each in rights.ASKED_OF_AWS["imds-probe"] if each.action]
     return table(("right", "without it"), rows)
 
 
@@ -116,18 +117,6 @@ def _of_probe(command: str) -> str:
     return table(("right", "namespace", "without it"), rows)
 
 
-_TOLD = {
-    "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
-    "DescribeInstances": "what pods find on the nodes that run is unknown",
-    "DescribeNodegroup": "what the next node of a managed node group will have is unknown",
-    "DescribeAutoScalingGroups": "the next node of eksctl's and of self-managed groups is unknown",
-    "DescribeLaunchTemplateVersions": "the next node of a group with a launch template of its owner's is unknown",
-    "DescribeImages": "what a launch template leaves to the AMI is unknown",
-    "GetInstanceMetadataDefaults": "what a launch template leaves to the account is unknown",
-    "ListPodIdentityAssociations": "pods that would get a role at their next start are taken to have none",
-}
-
-
 def interruption_rights() -> str:
     """What ``interruption`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
@@ -135,30 +124,8 @@ def interruption_rights() -> str:
         for right in rights.BY_COMMAND["interruption"]
     ]
     asked = (each for each in rights.ASKED_OF_AWS["interruption"] if each.action)
-    rows += [(code(each.action), _OF_INTERRUPTION[each.operation]) for each in asked]
+    rows += [(code(each.action), OF[each]) for each in asked]
     return table(("right", "without it"), rows)
-
-
-_OF_ROLE = "what the role of Karpenter may do is unknown"
-_OF_INTERRUPTION = {
-    "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
-    "GetQueueUrl": "whether there is a queue is unknown",
-    "GetQueueAttributes": "the queue, its policy and its key are unknown",
-    "ListRules": "the rules of EventBridge are unknown",
-    "ListTargetsByRule": "where the rules send is unknown",
-    "DescribeKey": "with a KMS key: whether EventBridge may use it is unknown",
-    "GetKeyPolicy": "with a KMS key: whether EventBridge may use it is unknown",
-    "ListPodIdentityAssociations": "the role of a Karpenter whose service account names none is unknown",
-    "DescribePodIdentityAssociation": "the role of a Karpenter whose service account names none is unknown",
-    "GetRole": f"{_OF_ROLE}: it may have a permissions boundary",
-    "ListRolePolicies": _OF_ROLE,
-    "GetRolePolicy": _OF_ROLE,
-    "ListAttachedRolePolicies": _OF_ROLE,
-    "GetPolicy": _OF_ROLE,
-    "GetPolicyVersion": _OF_ROLE,
-    "GetMetricData": "failed deliveries are unknown, and fetches from the queue are no sign of life",
-    "DescribeSpotInstanceRequests": "a notice is known by Events of the cluster only",
-}
 
 
 def addon_after_rights() -> str:
