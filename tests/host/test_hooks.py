@@ -175,4 +175,4 @@ def test_everything_else_is_the_inner_fields() -> None:
 def test_the_answer_comes_soon(status: int) -> None:
     begun_s = monotonic()
     asked(f"exit {status}")
-    assert monotonic() - begun_s < 3
+    assert monotonic() - begun_s < 10
