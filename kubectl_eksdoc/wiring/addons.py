@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.errors import AwsDenied, SnapshotError
+from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
@@ -112,10 +113,13 @@ class AddonWorld:
         return broken(schema, values)
 
     def side(self, name: str, wish: str | None) -> AddonSide:
-        """As `aws.addon_side.addon_side`."""
+        """As `aws.addon_side.addon_side`, and of a name that is none it says which comes close."""
         from kubectl_eksdoc.aws.addon_side import addon_side
 
-        return addon_side(self.aws, name, wish)
+        try:
+            return addon_side(self.aws, name, wish)
+        except AwsMissing as error:
+            raise self._with_what_comes_close(name, error) from None
 
     def installed_side(self, name: str) -> AddonSide | Absent | Unknown:
         """As `aws.addon_side.installed_side`."""
@@ -143,10 +147,19 @@ class AddonWorld:
         return updates_of_addon(self.aws, name)
 
     def past(self, name: str, update: str) -> AddonPast:
-        """As `aws.addon_past.addon_past`."""
+        """As `aws.addon_past.addon_past`, and of a name that is none as `side`."""
         from kubectl_eksdoc.aws.addon_past import addon_past
 
-        return addon_past(self.aws, name, update)
+        try:
+            return addon_past(self.aws, name, update)
+        except AwsMissing as error:
+            raise self._with_what_comes_close(name, error) from None
+
+    def _with_what_comes_close(self, name: str, error: AwsMissing) -> AwsMissing:
+        from kubectl_eksdoc.aws import eks
+
+        known = eks.addon_names(self.aws)
+        return error if isinstance(known, Unknown) else AwsMissing(f"{error.message}{maybe(name, known)}", error.hint)
 
     @staticmethod
     def chart(name: str, version: str) -> Doc | Unknown:

@@ -91,6 +91,12 @@ def test_an_addon_that_eks_does_not_manage() -> None:
     assert ran.code == 4 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
 
 
+@pytest.mark.parametrize("more", [(), ("--after",)])
+def test_a_name_that_comes_close(more: tuple[str, ...]) -> None:
+    ran = run_cli("addon-diff", "vpc-nci", "--demo", *more)
+    assert ran.code == 4 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
+
+
 def test_a_version_that_is_not_offered() -> None:
     ran = run_cli("addon-diff", "vpc-cni", "--demo", "--to", "v1.99.0-eksbuild.1")
     assert ran.code == 1 and "EKS does not offer v1.99.0-eksbuild.1 for Kubernetes 1.33" in ran.out

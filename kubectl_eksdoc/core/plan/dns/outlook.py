@@ -13,10 +13,7 @@ from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
-
-NOT_READY_AFTER_S = "40 to 50"
-"""Until a node that has stopped answering counts as NotReady, and its pods leave the endpoints
-(node-monitor-grace-period: 40 s before Kubernetes 1.32, 50 s since)."""
+from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
 
 
 def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[str, ...]:
@@ -45,7 +42,8 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
         return
     unheard = [node for _, node in spot if _unheard(facts, node)]
     if unheard:
-        yield _dying([each for each in spot if _unheard(facts, each[1])], every)
+        late_s = not_ready_after_s(facts.cluster.identity.server_version)
+        yield _dying([each for each in spot if _unheard(facts, each[1])], every, late_s)
         rest = [each for each in spot if not _unheard(facts, each[1])]
         yield from _taken_back(facts, rest, every)
         return
@@ -64,7 +62,7 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
     )
 
 
-def _dying(spot: Sequence[tuple[Pod, Node]], every: int) -> str:
+def _dying(spot: Sequence[tuple[Pod, Node]], every: int, not_ready_after_s: int) -> str:
     """Of nodes that nobody drains."""
     nodes = sorted({node.name for _, node in spot})
     there = f"{len(spot)} of {every} CoreDNS pod{'' if every == 1 else 's'}"
@@ -73,7 +71,7 @@ def _dying(spot: Sequence[tuple[Pod, Node]], every: int) -> str:
         share = f"its part of the lookups fails ({there} are on such nodes)"
     return (
         f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS dies without a SIGTERM, and {share} until the "
-        f"node counts as gone, {NOT_READY_AFTER_S} s; each of them waits {CLIENT_S} s first."
+        f"node counts as gone, about {not_ready_after_s} s; each of them waits {CLIENT_S} s first."
     )
 
 

@@ -2,8 +2,7 @@
 
 Sources: EC2's notice (two minutes); Karpenter's drain evicts system-critical pods last (karpenter#2217; confidence:
 medium); without a drain the kubelet is not told, and pods end with their machine (confidence: medium); an endpoint of a
-dead node is removed once the node is NotReady, by default after 40 s, from Kubernetes 1.32 after 50 s
-(--node-monitor-grace-period; EKS may have its own; confidence: medium).
+dead node is removed once the node is NotReady (core/rules/lost_nodes; confidence: medium).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.spot import (
     NOTICE_S,
@@ -30,8 +28,8 @@ from kubectl_eksdoc.core.plan.interruption.spot import (
     is_spot,
     spot_nodes,
 )
+from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
 
-_LATER = Version(1, 32)
 _MEDIUM = "confidence: medium"
 KARPENTER = "Karpenter"
 
@@ -55,10 +53,9 @@ class Outage:
 
 def foresee(facts: InterruptionFacts, handled: bool | None, by: str) -> Outage:
     nodes = spot_nodes(facts)
-    version = parse(facts.cluster.identity.server_version)
-    late = version is not None and not version.older_than(_LATER)
+    late_s = not_ready_after_s(facts.cluster.identity.server_version)
     known = facts.cluster.read_of(kinds.BUDGETS).known
-    return Outage(handled, by, nodes, at_risk(facts.cluster, nodes), 50 if late else 40, known)
+    return Outage(handled, by, nodes, at_risk(facts.cluster, nodes), late_s, known)
 
 
 def sentences(outage: Outage) -> Iterator[str]:

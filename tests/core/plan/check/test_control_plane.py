@@ -90,6 +90,7 @@ def test_a_cluster_that_was_just_upgraded_and_gave_nothing_up_does_not_fail() ->
     old = nodes(2, version="v1.32.3-eks-1")
     found = find(facts(told(cluster_updates=FRESH), nodes=old), codes.ROLLBACK_WINDOW)
     assert [each.status for each in found] == [Status.PASS, Status.PASS]
+    assert found[0].message.endswith("if all of the conditions hold") and "in its way" not in text(found[0])
 
 
 def test_who_is_in_the_way_back() -> None:
@@ -99,6 +100,8 @@ def test_who_is_in_the_way_back() -> None:
     aws = told(cluster_updates=FRESH, other_insights=seen)
     way, lost = find(facts(aws, nodes=[*old, fargate]), codes.ROLLBACK_WINDOW)
     assert "EKS sees in the way back: Kubelets is ERROR: too new" in way.evidence
+    assert "once what is in its way now is gone" in way.message
+    assert "in its way now: there are pods on Fargate, which a rollback does not support: fargate-1" in way.evidence
     assert [each for each in lost.evidence if "Fargate" in each] and "newer than" not in text(lost).split("\n")[1]
     unread = find(facts(aws, unread=[kinds.NODES], nodes=[]), codes.ROLLBACK_WINDOW)
     assert [each.missing for each in unread if each.status is Status.UNKNOWN] == ["list nodes"]

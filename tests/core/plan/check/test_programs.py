@@ -175,6 +175,9 @@ def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
     assert "kube-proxy 1.33.3 is to be updated after the control plane has 1.34" in one.message
     there = with_program(f"{IMAGES}/eks/kube-proxy:v1.34.0-eksbuild.1", "1.33", "1.34")
     assert statuses(there, codes.PROGRAM_AFTER) == []
+    (due,) = found(with_program(f"{IMAGES}/eks/kube-proxy:v1.33.0-eksbuild.1", "1.34", "1.34"), codes.PROGRAM_AFTER)
+    assert "is to be updated now that the control plane has 1.34" in due.message
+    assert "before the next upgrade" in due.remedy[0].text
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,17 @@ def test_a_proportional_autoscaler_beside_the_add_on_is_told() -> None:
     assert "the proportional autoscaler dns-autoscaler" in findings(made)["dns-two-scalers"].message
 
 
+@pytest.mark.parametrize("version", ["v1.11.4-eksbuild.2", "v1.10.1-eksbuild.2", "", "of a fork"])
+def test_nobody_is_told_to_update_to_what_is_older(version: str) -> None:
+    doc = deployment(container={"readinessProbe": {"httpGet": {"path": "/health", "port": 8080}}})
+    side = a_side({})
+    side = replace(side, addon=replace(side.addon, version=version))
+    (remedy,) = findings(facts(doc=doc, addon=side))["dns-readiness-asks-health"].remedy
+    newer = version.startswith("v1.11.4")
+    assert ("v1.10.1-eksbuild.6" in remedy.text) is not newer
+    assert ("--resolve-conflicts OVERWRITE" in remedy.command) is newer
+
+
 def test_managed_groups_drain_spot_nodes_themselves() -> None:
     made = on_spot(**{"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"})
     found = plan_dns(made)

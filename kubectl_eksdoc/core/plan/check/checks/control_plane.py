@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.check_codes import control_plane as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
-from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
@@ -135,7 +135,12 @@ def _before(facts: CheckFacts) -> Version:
 
 def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
     now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
-    back = in_words(_before(facts))
+    back, against = in_words(_before(facts)), _in_the_way_back(facts)
+    only_if = (
+        "once what is in its way now is gone, and all other conditions hold"
+        if against
+        else "if all of the conditions hold"
+    )
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding(
         codes.ROLLBACK_WINDOW,
@@ -143,8 +148,9 @@ def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
         Status.PASS,
         cluster_of(facts),
         f"the upgrade to {in_words(now)} of {day(upgraded)} can be taken back to {back} until"
-        f" {until.strftime('%Y-%m-%d %H:%M')} UTC at least, if all of the conditions hold",
+        f" {until.strftime('%Y-%m-%d %H:%M')} UTC at least, {only_if}",
         (
+            *(f"in its way now: {each}" for each in against),
             *onward,
             "counted from when the upgrade began: when it ended is not told",
             *_rollback_insights(facts),
@@ -176,19 +182,11 @@ def _given_up(facts: CheckFacts) -> Iterator[Finding]:
     """What is newer than the version to go back to, now; Fargate is not supported at all. Where there is none of
     either, it is an advice: nothing is wrong with a cluster that was upgraded yesterday."""
     yield from unread(facts, codes.ROLLBACK_WINDOW, "which nodes are in the way back", kinds.NODES)
-    back = _before(facts)
-    newer = [
-        each
-        for each in facts.cluster.nodes
-        if each.owner is not NodeOwner.AUTO_MODE and each.kubelet is not None and minor_of(each.kubelet) > back
-    ]
-    fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
-    said = [f"{number(len(newer), 'node')} newer than {in_words(back)} already: {named(newer)}"] if newer else []
-    said += [f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"] if fargate else []
+    back, said = _before(facts), _in_the_way_back(facts)
     if not _something_follows(facts):
-        if newer:
+        if _newer(facts):
             message = f"nodes have followed: they are brought down before a way back to {in_words(back)}"
-            yield Finding(codes.ROLLBACK_WINDOW, Severity.INFO, Status.PASS, cluster_of(facts), message, tuple(said))
+            yield Finding(codes.ROLLBACK_WINDOW, Severity.INFO, Status.PASS, cluster_of(facts), message, said)
         return
     yield Finding(
         codes.ROLLBACK_WINDOW,
@@ -196,7 +194,7 @@ def _given_up(facts: CheckFacts) -> Iterator[Finding]:
         Status.FAIL if said else Status.PASS,
         cluster_of(facts),
         f"whoever upgrades nodes or add-ons beyond {in_words(back)} gives the way back up: they are brought down first",
-        tuple(said),
+        said,
         (
             Remedy(
                 "Let the control plane run for some days before its nodes and add-ons follow, as long as you may want "
@@ -204,6 +202,27 @@ def _given_up(facts: CheckFacts) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _newer(facts: CheckFacts) -> list[Node]:
+    """Nodes with a kubelet newer than the version to go back to; EKS Auto Mode takes its own down by itself."""
+    return [
+        each
+        for each in facts.cluster.nodes
+        if each.owner is not NodeOwner.AUTO_MODE
+        and each.kubelet is not None
+        and minor_of(each.kubelet) > _before(facts)
+    ]
+
+
+def _in_the_way_back(facts: CheckFacts) -> tuple[str, ...]:
+    """What is known to be, in clauses."""
+    newer = _newer(facts)
+    fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
+    back = in_words(_before(facts))
+    said = [f"{number(len(newer), 'node')} newer than {back} already: {named(newer)}"] if newer else []
+    said += [f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"] if fargate else []
+    return tuple(said)
 
 
 def _something_follows(facts: CheckFacts) -> bool:

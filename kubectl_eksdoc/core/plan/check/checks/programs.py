@@ -221,14 +221,17 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
     for each, step, found in _placed(facts):
         if found.place is not Place.AFTER_CONTROL_PLANE or _there(each, step):
             continue
+        due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
+        if not facts.way.steps:
+            due, when = f"now that the control plane has {in_words(step)}", "before the next upgrade"
         yield Finding(
             codes.PROGRAM_AFTER,
             Severity.LOW,
             Status.FAIL,
             each.subject,
-            f"{_what(each)} is to be updated after the control plane has {in_words(step)}: {found.why}",
+            f"{_what(each)} is to be updated {due}: {found.why}",
             _sources(each, found),
-            (Remedy(f"Update it{_to(found)} after that step, and before the next one."),),
+            (Remedy(f"Update it{_to(found)} {when}."),),
         )
 
 

@@ -81,6 +81,7 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
     """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
     yield from unread(facts, codes.NODES_BEHIND, "which nodes are behind", kinds.NODES)
+    after = " after the control plane" if facts.way.steps else ""
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
@@ -95,7 +96,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
                 group.subject,
                 f"{len(behind)} of {counted(group.nodes)} without {in_words(facts.way.target)} yet",
                 (named(behind), *_versions(behind)),
-                (Remedy("They are upgraded after the control plane, in the order of the way."),),
+                (Remedy(f"Upgrade them{after}, in the order of the checklist: kubectl eksdoc check."),),
             )
 
 

@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.corefile import Corefile, Import, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, DEPLOYMENT, not_read
+from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, DEPLOYMENT, has_what_came_by_1_11, not_read
 from kubectl_eksdoc.core.rules.corefile.plugins import refusals
 
 
@@ -88,7 +88,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
             Status.FAIL,
             DEPLOYMENT,
             "it has no readiness probe over HTTP: its pods count as Ready before they can answer",
-            remedy=(_NEWER_ADDON,),
+            remedy=(_asking_ready(facts),),
         )
         return
     wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
@@ -109,12 +109,20 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
             Status.FAIL,
             DEPLOYMENT,
             "the readiness probe asks /health, which is 200 before CoreDNS can answer and all through its lameduck",
-            remedy=(_NEWER_ADDON,),
+            remedy=(_asking_ready(facts),),
         )
 
 
-_NEWER_ADDON = Remedy(
-    "Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and see that the Corefile has the "
-    "plugin ready first.",
-    when=When.TOMORROW,
-)
+def _asking_ready(facts: DnsFacts) -> Remedy:
+    ready = "see that the Corefile has the plugin ready first"
+    if has_what_came_by_1_11(facts.addon):
+        return Remedy(
+            "The add-on brings a probe that asks /ready, and somebody has changed it. Have EKS set it again, and "
+            f"{ready}. What that would reset besides:",
+            "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
+            When.TOMORROW,
+        )
+    return Remedy(
+        f"Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and {ready}.",
+        when=When.TOMORROW,
+    )

@@ -21,6 +21,7 @@ from kubectl_eksdoc.core.plan.dns.judging.subjects import (
     DEPLOYMENT,
     PLACE_ELSEWHERE,
     SET,
+    has_what_came_by_1_11,
     not_read,
     scale_to,
 )
@@ -51,7 +52,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     if isinstance(of, Deployed):
         yield from _replicas(facts, of)
         if ZONE not in of.spread_over:
-            yield _not_spread()
+            yield _not_spread(facts)
     yield from _scalers(facts)
 
 
@@ -211,8 +212,10 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
         "no PodDisruptionBudget selects its pods: a drain of several nodes may evict all at once",
         remedy=(
             Remedy(
-                "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and delete "
-                "it before that update, as it can fail on one that is there.",
+                "The add-on brings one, and it is gone: make it again."
+                if has_what_came_by_1_11(facts.addon)
+                else "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and "
+                "delete it before that update, as it can fail on one that is there.",
                 f"kubectl create poddisruptionbudget {NAME} -n {SYSTEM} --selector=k8s-app=kube-dns "
                 "--max-unavailable=1",
             ),
@@ -246,7 +249,8 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     )
 
 
-def _not_spread() -> Finding:
+def _not_spread(facts: DnsFacts) -> Finding:
+    since = "" if has_what_came_by_1_11(facts.addon) else " from v1.9.3-eksbuild.11 and v1.10.1-eksbuild.7 on"
     return Finding(
         codes.NO_SPREAD,
         Severity.LOW,
@@ -255,8 +259,7 @@ def _not_spread() -> Finding:
         "nothing asks for its pods to be in different zones: where they are after the next rollout is chance",
         remedy=(
             Remedy(
-                "The add-on's configuration has topologySpreadConstraints from v1.9.3-eksbuild.11 and "
-                "v1.10.1-eksbuild.7 on; --place sets them as well.",
+                f"The add-on's configuration has topologySpreadConstraints{since}; --place sets them as well.",
                 PLACE_ELSEWHERE,
                 When.TOMORROW,
             ),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import NAME, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.missing_rights import allow
+from kubectl_eksdoc.core.model.versions import Version, parse
 
 DEPLOYMENT = Subject("Deployment", NAME, SYSTEM)
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
@@ -25,6 +27,16 @@ def set_to(seconds: int) -> str:
 
 def scale_to(replicas: int) -> str:
     return shell("kubectl", "scale", f"deployment/{NAME}", "-n", SYSTEM, f"--replicas={replicas}")
+
+
+_BY = Version(1, 11, 3)
+
+
+def has_what_came_by_1_11(addon: AddonSide | Absent | Unknown) -> bool:
+    """Whether the installed add-on is one of those that ask /ready, bring a budget, and take topologySpreadConstraints;
+    False where it is not known. Builds of 1.9 and 1.10 got these one by one (EKS user guide, "Manage CoreDNS")."""
+    version = parse(addon.addon.version) if isinstance(addon, AddonSide) else None
+    return version is not None and not version.older_than(_BY)
 
 
 _LOOK_AGAIN = (
