@@ -140,7 +140,8 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
             Severity.HIGH,
             Status.FAIL,
             addon,
-            f"{facts.addon.name} is updated one minor version at a time: {' → '.join(facts.steps)}",
+            f"{facts.addon.name} is updated one minor version at a time: "
+            + " → ".join((facts.addon.version, *facts.steps)),
             ("EKS user guide, update the Amazon VPC CNI add-on",),
             (Remedy(f"look at each step by itself, the first one with --to {facts.steps[0]}"),),
         )

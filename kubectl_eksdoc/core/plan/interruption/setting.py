@@ -85,7 +85,7 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
             return _failed(link, what, (f"by {said.used.where}",), remedy)
         if wanted and wanted != said.used.queue:
             what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
-            return _failed(link, what, (where,), remedy)
+            return _failed(link, what, (where, _DELETES.format(wanted)), remedy)
         return Link(link.code, link.name, link.subject, Status.PASS, where, evidence=tuple(_passed_over(said)))
     what = f"no queue is set, so Karpenter hears of no interruption, and says nothing about that ({key})"
     if said.ignored:
@@ -94,6 +94,10 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
             f"{_version(install)} ignores that silently"
         )
     return _failed(link, what, tuple(_passed_over(said)), remedy)
+
+
+_DELETES = "Karpenter deletes every message that it reads: nobody else may read or need {}"
+"""Those of other kinds as well, and what it cannot parse (karpenter-provider-aws, pkg/controllers/interruption)."""
 
 
 def _failed(link: Link, what: str, evidence: tuple[str, ...], remedy: tuple[Remedy, ...]) -> Link:

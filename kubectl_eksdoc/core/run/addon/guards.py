@@ -85,7 +85,7 @@ def _of_version(plan: AddonPlan) -> Iterator[Guard]:
         )
     if len(facts.steps) > 1:
         yield Guard(
-            f"{name} goes one minor version at a time: {' → '.join(facts.steps)}",
+            f"{name} goes one minor version at a time: {' → '.join((now, *facts.steps))}",
             f"Begin with --to {facts.steps[0]}.",
         )
     elif addon_versions.skips_minors(name, now, target):

@@ -180,7 +180,7 @@ def test_versions_that_cannot_be_taken() -> None:
     told = [each.message for each in found(planned(known, Asked()), codes.VERSION_UNFIT)]
     assert told == [
         "EKS does not offer v1.15.1-eksbuild.1 for Kubernetes 1.33",
-        "vpc-cni is updated one minor version at a time: v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1",
+        "vpc-cni is updated one minor version at a time: v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1",
     ]
 
 

@@ -62,7 +62,7 @@ OVERWRITE = Asked(Mode.OVERWRITE)
     [
         ({"status": "UPDATING"}, "another update of vpc-cni is in progress"),
         ({"status": "CREATE_FAILED"}, "vpc-cni is CREATE_FAILED"),
-        ({"steps": ("v1.13.0", "v1.14.0")}, "one minor version at a time: v1.13.0 → v1.14.0"),
+        ({"steps": ("v1.13.0", "v1.14.0")}, "one minor version at a time: v1.12.0-eksbuild.1 → v1.13.0 → v1.14.0"),
         ({}, "further from v1.12.0-eksbuild.1"),
         ({"to": "v1.12.6", "offered": False}, "EKS does not offer v1.12.6-eksbuild.1 for Kubernetes 1.24"),
     ],
