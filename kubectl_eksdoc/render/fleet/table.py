@@ -37,9 +37,13 @@ def _text(view: FleetView, look: Look, full: bool) -> str:
         _most(Title("Findings", " that clusters share"), shared(plan, full), look, full),
         _most(Title("Rights", " that are missing in several clusters"), lacking(plan, full), look, full),
         told(Title("Notes"), plan.notes, look),
-        wrap(f"One of them alone: kubectl eksdoc {view.command} --context NAME. For a program: -o json", look.columns),
+        wrap(f"One of them alone: kubectl eksdoc {view.command} {_alone(plan)}. For a program: -o json", look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _alone(plan: FleetPlan) -> str:
+    return "--snapshot FILE" if all(row.member.snapshot for row in plan.rows) else "--context NAME"
 
 
 def _most(title: Title, table: Drawn, look: Look, full: bool) -> list[str]:

@@ -167,6 +167,13 @@ def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
     assert document(view({"a": found}))["members"][0]["first"] == "dns: 1 possible cause."
 
 
+@pytest.mark.parametrize(("members", "flag"), [("ab", "--snapshot FILE"), ("a", "--context NAME")])
+def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
+    """Of files there is no context; of both there is."""
+    plan = summed((Member(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
+    assert f"kubectl eksdoc check {flag}" in FORMATS.render(FleetView(plan, "check", {}), "table", Look(120))
+
+
 def test_other_formats_are_refused() -> None:
     with pytest.raises(UsageError, match="a fleet has no output format 'html'"):
         FORMATS.check("html")

@@ -9,6 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
@@ -132,6 +133,8 @@ def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
 def test_another_queue_than_the_wanted_one() -> None:
     plan = plan_interruption(facts(), Wish("other"))
     assert statuses(plan) == {"setting": "fail"}
+    (said,) = [each for each in plan.findings if each.status is Status.FAIL]
+    assert "Karpenter deletes every message that it reads: nobody else may read or need other" in said.evidence
 
 
 SPOT = "spot interruption"
