@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
@@ -77,17 +78,22 @@ def _check(names: Iterable[str], known: Set[str], what: str) -> None:
 
 
 def plan_imds(
-    cluster: Cluster, tell: Tell, hops: int, port: InsidePods | None = None, whole: Cluster | None = None
+    cluster: Cluster,
+    tell: Tell,
+    hops: int,
+    port: InsidePods | None = None,
+    whole: Cluster | None = None,
+    reach: Reach = Reach(),
 ) -> MetadataPlan:
     """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
-    snapshot holds the answers to what was asked for all of it.
+    snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`.
 
     Raises:
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
     facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster)
-    return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops)
+    return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops, reach)
 
 
 def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import rights, saying, since_options
+from kubectl_eksdoc.cli import reaching, rights, saying, since_options
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -59,7 +59,8 @@ def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[Meta
 
     world = reading.opened(request, around)
     whole = None if request.source.live else world.cluster
-    return world, plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside, whole)
+    reach = reaching.reach(request.source, request.options, world.cluster.identity.context)
+    return world, plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside, whole, reach)
 
 
 def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | None:

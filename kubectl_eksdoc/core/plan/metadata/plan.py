@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
-from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.findings import Finding, in_order, reached
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
@@ -38,14 +39,15 @@ class MetadataPlan:
     findings: tuple[Finding, ...]
 
 
-def plan_metadata(facts: MetadataFacts, hops: int) -> MetadataPlan:
-    """`hops` to the service: 2 for a pod with a network of its own, 3 where another network is below that."""
+def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> MetadataPlan:
+    """`hops` to the service: 2 for a pod with a network of its own, 3 where another network is below that. `reach`: by
+    which words the commands lead to the cluster that was read."""
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
     groups = tuple(GroupPlan(each, _sufferers(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
     findings = [found for group in groups for found in judged(group.alike, group.sufferers, hops)]
     findings += judged_whole(facts, [(group.alike, group.sufferers) for group in groups])
-    found = as_read(in_order(findings), facts.cluster.source)
+    found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
     return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sufferers_first)), found)
 
 
