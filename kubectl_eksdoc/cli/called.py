@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from kubectl_eksdoc import __version__
+
 PROG = "kubectl eksdoc"
+VERSION = f"{PROG} {__version__}\n"
+"""What ``--version`` says, of every entry point and of every command."""
 COMPLETE = "__complete"
 """The hidden command that answers kubectl's questions for completions."""
 

@@ -198,6 +198,18 @@ def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | N
                 _grow(under, command.under, None if only is None else only[1:])
 
 
+def leads_to(path: Sequence[str]) -> Command | None:
+    """The command that the words of `path` name, one level each; None where they name none of this table. No word names
+    the program itself."""
+    found = Command("", "", lambda _: None, COMMANDS)
+    for word in path:
+        below = next((each for each in found.under if each.name == word), None)
+        if below is None:
+            return None
+        found = below
+    return found
+
+
 def listed(path: Sequence[str]) -> tuple[Command, ...] | None:
     """The commands under `path` that help shows, in its order; None where that is no command with others under it that
     this table knows."""

@@ -50,11 +50,8 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _path(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that may be commands: what stands before any flag, or no global flag takes for its value."""
+    """The words that may be commands: those that no flag takes which may stand before, between and behind them."""
     from kubectl_eksdoc.cli import bare
     from kubectl_eksdoc.cli.completing.cursor import cursor_at
 
-    before = tuple(words[:-1])
-    if words[:1] and words[0].startswith("-"):
-        return cursor_at(bare.root(PROG), words).names
-    return before
+    return cursor_at(bare.root(PROG), words).names
