@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WAIT_S = 0.9
 """So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
 PATIENT_S = 3.0
-"""So long after the first press of the key, others wait for the same answer; then they only look whether it is there."""
+"""So long after the first press of the key others wait for the same answer; later ones only look whether it is there."""
 LONGEST_S = 10.0
 """So long a look-up may take, with its credential plugin."""
 OFFLINE = "EKSDOC_COMPLETION_OFFLINE"
@@ -120,8 +120,8 @@ def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tup
 
 
 def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:
-    """Returns when there is an answer, or when it is time. A look-up that was ended before it had one is not begun again
-    for a while: the cluster would hold whoever presses the key as long as before."""
+    """Returns when there is an answer, or when it is time. A look-up that was ended before it had one is not begun
+    again for a while: the cluster would hold whoever presses the key as long as before."""
     from kubectl_eksdoc.host.cache.known_names import FAILED_S
 
     since_s = known.asked_for(key, time())
