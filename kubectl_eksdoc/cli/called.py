@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
 
@@ -17,8 +17,7 @@ _PLUGIN = "kubectl-eksdoc"
 _COMPLETER = "kubectl_complete-eksdoc"
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):  # a dataclass would cost whoever asks for the version as much as all else
     """`prog`: how the user calls it; `before`: the words that its name stands for, ahead of those that were typed."""
 
     prog: str = PROG

@@ -6,8 +6,7 @@ What another command needs is not loaded for one of them: completion asks for on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.cli.called import PROG
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Parser]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """`about` is "" where it is not listed; it is what its own parser says. `add_to` makes that parser, and gives back
     where those `under` it are added."""
 

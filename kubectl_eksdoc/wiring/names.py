@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WAIT_S = 0.9
 """So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
 PATIENT_S = 3.0
-"""So long after the first press of the key others wait for the same answer; later ones only look whether it is there."""
+"""So long after the first press of the key others wait for the same answer; later ones only look whether it came."""
 LONGEST_S = 10.0
 """So long a look-up may take, with its credential plugin."""
 OFFLINE = "EKSDOC_COMPLETION_OFFLINE"

@@ -69,7 +69,14 @@ code = main()
 said, sys.stdout = sys.stdout.getvalue(), sys.__stdout__
 print(json.dumps([code, said, sorted(sys.modules)]))
 """
-_OF_PARSERS = ("argparse", "kubectl_eksdoc.cli.parser", "kubectl_eksdoc.cli.options", "kubectl_eksdoc.cli.surroundings")
+_OF_PARSERS = (
+    "argparse",
+    "dataclasses",
+    "re",
+    "kubectl_eksdoc.cli.parser",
+    "kubectl_eksdoc.cli.options",
+    "kubectl_eksdoc.cli.surroundings",
+)
 
 
 @pytest.mark.parametrize(
