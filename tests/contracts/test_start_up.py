@@ -72,7 +72,6 @@ print(json.dumps([code, said, sorted(sys.modules)]))
 _OF_PARSERS = (
     "argparse",
     "dataclasses",
-    "re",
     "kubectl_eksdoc.cli.parser",
     "kubectl_eksdoc.cli.options",
     "kubectl_eksdoc.cli.surroundings",
