@@ -148,10 +148,9 @@ def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.permissions.naming import known
+    from kubectl_eksdoc.cli.permissions.naming import next_words
 
-    words = (word for name in known() for word in name.split() if not word.startswith("-"))
-    return (Name(word) for word in dict.fromkeys(words))
+    return map(Name, next_words(cursor.names))
 
 
 def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:

@@ -177,6 +177,14 @@ def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
     assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
 
 
+def test_a_kubeconfig_that_never_ends_holds_nobody(home: Path) -> None:
+    """Of a pipe that nobody writes to, and of what has no end."""
+    os.mkfifo(home / "pipe")
+    for endless in (str(home / "pipe"), "/dev/zero"):
+        found = process("check", "--context", "", home=home, environ={"KUBECONFIG": endless})
+        assert (found.values, found.directive) == ([], 4) and found.seconds < 30
+
+
 def test_offline_nothing_is_asked(home: Path) -> None:
     with ApiServer() as server:
         config = kubeconfigs.one(home / "config", server.url)

@@ -152,6 +152,14 @@ def test_what_this_tool_knows_itself() -> None:
     assert at(*PLAN, "--max-unavailable", "z").values == ["zone="]
 
 
+def test_words_of_commands_that_have_rights() -> None:
+    first = at("permissions", "").values
+    assert {"drain", "check", "addon-diff"} <= set(first) and not {"plan", "run", "abort"} & set(first)
+    assert at("permissions", "drain", "p").values == ["pause", "plan"]
+    assert at("permissions", "drain", "plan", "ch").values == ["check"]
+    assert at("permissions", "check", "dr").values == ["drain"]
+
+
 def test_a_value_that_no_line_can_hold_is_left_out() -> None:
     offers = (Offer("a\nb"), Offer("\x1b[31m"), Offer("\udcff"), Offer(""), Offer("fine", "two\nlines\tand more"))
     assert written(Offers(offers)) == "fine\ttwo lines and more\n:4\n"
