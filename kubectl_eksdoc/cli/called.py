@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
+
+from kubectl_eksdoc import __version__
 
 PROG = "kubectl eksdoc"
+VERSION = f"{PROG} {__version__}\n"
+"""What ``--version`` says, of every entry point and of every command."""
 COMPLETE = "__complete"
 """The hidden command that answers kubectl's questions for completions."""
 
@@ -13,8 +17,7 @@ _PLUGIN = "kubectl-eksdoc"
 _COMPLETER = "kubectl_complete-eksdoc"
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):  # a dataclass would cost whoever asks for the version as much as all else
     """`prog`: how the user calls it; `before`: the words that its name stands for, ahead of those that were typed."""
 
     prog: str = PROG

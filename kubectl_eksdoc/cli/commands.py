@@ -6,8 +6,7 @@ What another command needs is not loaded for one of them: completion asks for on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.cli.called import PROG
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Parser]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """`about` is "" where it is not listed; it is what its own parser says. `add_to` makes that parser, and gives back
     where those `under` it are added."""
 
@@ -196,6 +194,18 @@ def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | N
             under = command.add_to(commands)
             if under is not None:
                 _grow(under, command.under, None if only is None else only[1:])
+
+
+def leads_to(path: Sequence[str]) -> Command | None:
+    """The command that the words of `path` name, one level each; None where they name none of this table. No word names
+    the program itself."""
+    found = Command("", "", lambda _: None, COMMANDS)
+    for word in path:
+        below = next((each for each in found.under if each.name == word), None)
+        if below is None:
+            return None
+        found = below
+    return found
 
 
 def listed(path: Sequence[str]) -> tuple[Command, ...] | None:

@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli.called import PROG
+from kubectl_eksdoc.cli.called import VERSION
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"
-VERSION = f"{PROG} {__version__}\n"
 
 
 class ShowText(Exception):

@@ -27,6 +27,10 @@ class Entry:
     folder: str = ""
 
 
+_LARGEST = 16 << 20
+"""Characters: ten thousand clusters, each with its certificates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
     """`files` are those that were read; `sought` those that were looked for."""
@@ -79,7 +83,10 @@ def _default_paths(around: Surroundings) -> tuple[str, ...]:
 def _text(path: str, must_exist: bool) -> str | None:
     try:
         with open(path, encoding="utf-8") as file:
-            return file.read()
+            text = file.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise ConfigError(f"kubeconfig {path} is larger than {_LARGEST >> 20} MiB: is it a kubeconfig?")
+        return text
     except FileNotFoundError as error:
         if not must_exist:
             return None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WAIT_S = 0.9
 """So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
+PATIENT_S = 3.0
+"""So long after the first press of the key others wait for the same answer; later ones only look whether it came."""
 LONGEST_S = 10.0
 """So long a look-up may take, with its credential plugin."""
 OFFLINE = "EKSDOC_COMPLETION_OFFLINE"
@@ -36,6 +38,9 @@ _DECIDING = (
     "AWS_DEFAULT_PROFILE",
     "AWS_REGION",
     "AWS_ACCESS_KEY_ID",
+    "AWS_ROLE_ARN",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
     "KUBERNETES_SERVICE_HOST",
 )
 """What of the environment makes out which cluster is asked, and as whom."""
@@ -115,12 +120,16 @@ def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tup
 
 
 def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:
-    """Returns when there is an answer, or when it is time."""
-    if not known.being_asked(key, time(), LONGEST_S):
+    """Returns when there is an answer, or when it is time. A look-up that was ended before it had one is not begun
+    again for a while: the cluster would hold whoever presses the key as long as before."""
+    from kubectl_eksdoc.host.cache.known_names import FAILED_S
+
+    since_s = known.asked_for(key, time())
+    if since_s >= LONGEST_S + FAILED_S:
         known.begin(key, time())
         beside.begin(look, beside.wait_s, LONGEST_S)
         return
-    ends_s = monotonic() + beside.wait_s  # somebody pressed the key before
+    ends_s = monotonic() + (beside.wait_s if since_s < PATIENT_S else 0.0)  # somebody pressed the key before
     while monotonic() < ends_s:
         found = known.of(key)
         if found is not None and found.fresh(time()):
@@ -130,12 +139,11 @@ def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside
 
 def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
     """Remember what is found. Where nothing is, that is remembered for a while, too, with what was found before."""
-    from kubectl_eksdoc.errors import EksdocError
     from kubectl_eksdoc.host.cache.known_names import Known
 
     try:
         names = _read(asked, environ, home)
-    except EksdocError:
+    except Exception:  # of the cluster, or a bug: nobody is there to be told
         older = known.of(key)
         known.keep(key, Known(() if older is None else older.names, time(), 0.0 if older is None else older.seen))
         return

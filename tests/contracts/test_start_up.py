@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from kubectl_eksdoc import __version__
 from tests.contracts.source import ROOT
+from tools.registry import read
 
 HEAVY = (
     "kubernetes",
@@ -56,6 +58,49 @@ def loaded(*argv: str) -> tuple[int, set[str]]:
 def test_what_needs_no_cluster_loads_no_library(argv: list[str], expected: int) -> None:
     code, modules = loaded(*argv)
     assert code == expected
+    assert [name for name in HEAVY if name in modules] == []
+
+
+_CALLED = """
+import io, json, sys
+from kubectl_eksdoc.cli.main import main
+sys.stdout = io.StringIO()
+code = main()
+said, sys.stdout = sys.stdout.getvalue(), sys.__stdout__
+print(json.dumps([code, said, sorted(sys.modules)]))
+"""
+_OF_PARSERS = (
+    "argparse",
+    "dataclasses",
+    "kubectl_eksdoc.cli.parser",
+    "kubectl_eksdoc.cli.options",
+    "kubectl_eksdoc.cli.surroundings",
+)
+
+
+@pytest.mark.parametrize(
+    ("binary", "words"),
+    [
+        *((plugin.binary, ()) for plugin in read().plugins),
+        ("kubectl-eksdoc", ("drain", "plan")),
+        ("python", ("check",)),
+    ],
+    ids=str,
+)
+def test_the_version_of_every_entry_point_loads_no_parser(binary: str, words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", f"import sys; sys.argv[0] = {binary!r}{_CALLED}", *words, "--version"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    code, said, modules = json.loads(done.stdout)
+    assert (code, said) == (0, f"kubectl eksdoc {__version__}\n")
+    assert [name for name in (*HEAVY, *_OF_PARSERS) if name in modules] == []
+
+
+@pytest.mark.parametrize(
+    "command", ["check", "addon-diff", "imds-probe", "coredns-lameduck", "interruption", "snapshot"]
+)
+def test_the_help_of_one_command_loads_no_other(command: str) -> None:
+    code, modules = loaded(command, "--help")
+    assert code == 0 and not modules & {"kubectl_eksdoc.cli.drain", "kubectl_eksdoc.cli.run.drain"}
     assert [name for name in HEAVY if name in modules] == []
 
 

@@ -27,16 +27,15 @@ print("after")
 """
 
 
-def run(tmp_path: Path, work: str, wait_s: float = 5, longest_s: float = 10) -> tuple[str, float]:
-    """What was said until the end of the pipes, and how long that took."""
+def run(tmp_path: Path, work: str, wait_s: float = 5, longest_s: float = 20) -> str:
+    """What was said until the end of the pipes."""
     script = _RUN.format(work=work, wait=wait_s, longest=longest_s)
-    begun = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "place")],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stderr == ""
-    return done.stdout, time.monotonic() - begun
+    return done.stdout
 
 
 def until(path: Path) -> str:
@@ -48,25 +47,24 @@ def until(path: Path) -> str:
 
 
 def test_what_is_done_in_time_is_done(tmp_path: Path) -> None:
-    said, _ = run(tmp_path, "place.write_text('done')", wait_s=20)
+    said = run(tmp_path, "place.write_text('done')", wait_s=20)
     assert said == "before\nafter\n" and (tmp_path / "place").read_text() == "done"
 
 
 def test_what_takes_longer_holds_neither_the_process_nor_its_pipes(tmp_path: Path) -> None:
-    _, idle_s = run(tmp_path, "pass")
-    said, seconds = run(tmp_path, "time.sleep(3); print('unheard', flush=True); place.write_text('late')", wait_s=0.1)
-    assert said == "before\nafter\n" and seconds < idle_s + 2.5
+    said = run(tmp_path, "time.sleep(6); print('unheard', flush=True); place.write_text('late')", wait_s=0.1)
+    assert said == "before\nafter\n" and not (tmp_path / "place").exists()
     assert until(tmp_path / "place") == "late"
 
 
 def test_what_goes_wrong_is_nobodys(tmp_path: Path) -> None:
-    assert run(tmp_path, "raise SystemError('x')")[0] == "before\nafter\n"
+    assert run(tmp_path, "raise SystemError('x')") == "before\nafter\n"
 
 
 def test_it_ends_with_its_programs(tmp_path: Path) -> None:
     """A credential plugin that hangs must not be left behind."""
     lasting = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
-    run(tmp_path, f"subprocess.run([sys.executable, '-c', {lasting!r}, str(place)])", wait_s=0.1, longest_s=1.5)
+    run(tmp_path, f"subprocess.run([sys.executable, '-c', {lasting!r}, str(place)])", wait_s=0.1, longest_s=6)
     pid = ""
     ends_s = time.monotonic() + 20
     while not pid:

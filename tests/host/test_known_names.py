@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.names import Name
 from kubectl_eksdoc.host.cache.known_names import (
+    FAILED_S,
     FRESH_S,
     LARGEST,
     LONGEST_S,
@@ -21,7 +24,8 @@ from kubectl_eksdoc.host.cache.known_names import (
 )
 
 KEY = "ab" * 20
-KNOWN = Known((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=900.0)
+KNOWN = Known((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=1000.5)
+FAILED = replace(KNOWN, seen=900.0)
 
 
 def test_what_is_kept_is_found_again(tmp_path: Path) -> None:
@@ -47,7 +51,8 @@ def test_damage_is_as_if_it_were_not_there(tmp_path: Path) -> None:
 def test_they_age() -> None:
     assert KNOWN.fresh(1000.5) and KNOWN.fresh(1000.5 + FRESH_S - 1) and not KNOWN.fresh(1000.5 + FRESH_S)
     assert not KNOWN.fresh(1000), "the clock was put back"
-    assert KNOWN.usable(900 + LONGEST_S - 1) == KNOWN.names and KNOWN.usable(900 + LONGEST_S) == ()
+    assert FAILED.fresh(1000.5 + FAILED_S - 1) and not FAILED.fresh(1000.5 + FAILED_S)
+    assert FAILED.usable(900 + LONGEST_S - 1) == KNOWN.names and FAILED.usable(900 + LONGEST_S) == ()
     assert Known((), float("nan"), float("nan")).usable(5) == () and not Known((), float("nan"), 0).fresh(5)
 
 
@@ -58,16 +63,17 @@ def test_there_are_never_many(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == MOST
 
 
-def test_whether_they_are_being_asked_for(tmp_path: Path) -> None:
+def test_since_when_they_are_asked_for(tmp_path: Path) -> None:
     names = KnownNames(tmp_path)
-    assert not names.being_asked(KEY, 1000, 10)
+    assert names.asked_for(KEY, 1000) == math.inf
     names.begin(KEY, 1000)
-    assert names.being_asked(KEY, 1005, 10) and not names.being_asked(KEY, 1010, 10)
-    assert not names.being_asked(KEY, 900, 10)
+    assert names.asked_for(KEY, 1005) == 5 and names.asked_for(KEY, 1100) == 100
+    assert names.asked_for(KEY, 900) == math.inf, "the clock was put back"
     names.keep(KEY, Known((), 1001, 1001))
-    assert not names.being_asked(KEY, 1005, 10), "there was an answer"
-    (tmp_path / f"{KEY}.asking").write_bytes(b"soon")
-    assert not names.being_asked(KEY, 1005, 10)
+    assert names.asked_for(KEY, 1005) == math.inf, "there was an answer"
+    for damaged in (b"soon", b"nan", b"inf", b""):
+        (tmp_path / f"{KEY}.asking").write_bytes(damaged)
+        assert names.asked_for(KEY, 1005) == math.inf
 
 
 JSON = st.recursive(

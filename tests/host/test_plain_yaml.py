@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.documents.plain_yaml import looks_like_yaml, plain_yaml
+from kubectl_eksdoc.host.documents.plain_yaml import looks_like_yaml, plain_yaml, yaml_as_go_reads_it
 from kubectl_eksdoc.render.encode import to_yaml
 
 TEXTS = st.text(string.printable + "é한\u2028", max_size=12)
@@ -79,3 +79,50 @@ def test_what_does_not_look_like_it(text: str) -> None:
 def test_what_powershell_writes_looks_like_it_and_is_read(encoding: str) -> None:
     content = "apiVersion: eksdoc.io/v1alpha1\nkind: é\n".encode(encoding)
     assert looks_like_yaml(content) and plain_yaml(content) == {"apiVersion": "eksdoc.io/v1alpha1", "kind": "é"}
+
+
+LAUGHS = b"a: &a [1, 2]\n" + b"".join(
+    b"%c: &%c [%s]\n" % (n, n, b", ".join([b"*%c" % (n - 1)] * 9)) for n in range(98, 122)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a: &x [1]\nb: *x\n", {"a": [1], "b": [1]}),
+        (b"a: &x text\n*x : b\n", None),
+        (b"a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\n", {"a": {"b": 1, "c": 2}, "d": {"b": 1, "c": 3}}),
+        (b"a: {<<: [{b: 1}, {b: 2, c: 3}], d: 4}\n", {"a": {"b": 1, "c": 3, "d": 4}}),
+        (b"a: 1\n---\na: [\n", {"a": 1}),
+        (b"", None),
+    ],
+)
+def test_what_go_reads_beyond_plain_values(content: bytes, expected: object) -> None:
+    if content.startswith(b"a: &x text"):
+        with pytest.raises(ValueError, match="a key of it is no text"):
+            yaml_as_go_reads_it(content)
+        return
+    assert yaml_as_go_reads_it(content) == expected
+
+
+def test_aliases_grow_nothing() -> None:
+    """Written out, this would be some 10^22 numbers."""
+    found = yaml_as_go_reads_it(LAUGHS)
+    assert isinstance(found, dict) and found["b"][0] is found["a"] and len(found) == 25
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"a: *b", "[*]b leads nowhere"),
+        (b"a: &a [*a]", "[*]a stands in what it leads to"),
+        (b"a: &a {b: {<<: *a}}", "[*]a stands in what it leads to"),
+        (b"a: {<<: 1}", "<< stands before what is no object"),
+        (b"a: {<<: [1]}", "<< stands before what is no object"),
+        (b"a: !x 1", "tags"),
+        (b"a: b\na: c", "twice"),
+    ],
+)
+def test_aliases_that_lead_nowhere(content: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        yaml_as_go_reads_it(content)

@@ -20,7 +20,7 @@ from kubectl_eksdoc.host.krew.archive import read_archive
 from kubectl_eksdoc.host.krew.manifest import read_manifest
 
 BIN = "view-logs"
-SCRIPT = b"#!/bin/sh\nexec true\n"
+SCRIPT = b"#!/bin/bash\nexec true\n"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def a_manifest(**spec: Any) -> dict[str, Any]:
             "homepage": "https://example.com/view-logs",
             "shortDescription": "Show logs side by side",
             "description": "Shows the logs of several pods side by side.\n",
-            "caveats": "This plugin needs the following programs:\n* sh\n",
+            "caveats": "This plugin needs the following programs:\n* bash\n",
             "platforms": [a_platform()],
             **spec,
         },

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import tarfile
 import tempfile
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ from kubectl_eksdoc.core.model.krew import PluginArchive
 from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archives.archive import Bounds
+from kubectl_eksdoc.host.archives.archive import BadArchive, Bounds, parts
 from kubectl_eksdoc.host.krew.archive import read_archive
 from kubectl_eksdoc.host.krew.manifest import read_manifest
 from kubectl_eksdoc.render.krew_lint import FORMATS, KrewLintView
@@ -104,7 +108,7 @@ def test_any_bytes_as_a_manifest(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"- a", b"text", b"a: &b [*b]", b"a: 1\n---\nb: 2\n", b"\tkind: Plugin", b"[" * 5000, b"\xff\xfe\x00"],
+    [b"", b"- a", b"text", b"a: &b [*b]", b"a: *b", b"\tkind: Plugin", b"[" * 5000, b"\xff\xfe\x00"],
 )
 def test_what_is_no_manifest_is_told_in_a_sentence(content: bytes) -> None:
     with pytest.raises(UsageError, match="the manifest"):
@@ -123,7 +127,6 @@ def test_an_archive_that_was_damaged(kind: str, data: st.DataObject) -> None:
 @SLOW
 @given(st.data())
 def test_a_tar_with_damaged_headers(data: st.DataObject) -> None:
-    import gzip
 
     from tests.krew.plugins import a_tar
 
@@ -165,3 +168,50 @@ def test_a_path_that_cannot_be_read_is_told_in_a_sentence(path: str) -> None:
     for read in (read_manifest, read_archive):
         with pytest.raises(UsageError, match="the (manifest|archive)"):
             read(path)
+
+
+def pax(*records: tuple[str, str], times: int = 1) -> bytes:
+    """Headers with these records before a file, one behind the other."""
+    content = b""
+    for key, value in records:
+        rest = f" {key}={value}\n".encode()
+        size = next(n for n in range(len(rest), len(rest) + 9) if len(str(n)) + len(rest) == n)
+        content += f"{size}".encode() + rest
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, len(content)
+    before = header.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % tarfile.BLOCKSIZE)
+    return gzip.compress(before * times + tarfile.TarInfo("x").tobuf(tarfile.USTAR_FORMAT) + bytes(1024))
+
+
+def negative() -> bytes:
+    header = bytearray(tarfile.TarInfo("x").tobuf(tarfile.GNU_FORMAT))
+    header[124:136], header[148:156] = b"-0000000001\0", b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return gzip.compress(bytes(header) + bytes(1024))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(pax(("path", "y"), times=5000), id="headers one behind the other"),
+        pytest.param(pax(("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0")), id="sparse without a map"),
+        pytest.param(pax(("size", "99999999999")), id="more than there is"),
+        pytest.param(negative(), id="less than nothing"),
+    ],
+)
+def test_a_tar_that_contradicts_itself_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.tar.gz").write_bytes(content)
+    with pytest.raises(UsageError, match=r"cannot be judged: (the tar archive is cut short or damaged|its entry)"):
+        read_archive(str(tmp_path / "a.tar.gz"))
+    with suppress(BadArchive):
+        assert [part.name for part in parts(str(tmp_path / "a.tar.gz"))] == []
+
+
+def test_entries_of_a_zip_that_lie_over_each_other_are_a_bomb(tmp_path: Path) -> None:
+    """One mebibyte, named a thousand times."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", bytes(1 << 20))
+        archive.filelist *= 1000
+    bounds = Bounds(unpacked=4 << 30, ratio=500, ratio_from=8 << 20)
+    with pytest.raises(UsageError, match="unpacks to more than any plugin does|Overlapped entries"):
+        read_archive(str(tmp_path / "a.zip"), bounds)  # newer CPythons see it themselves

@@ -132,6 +132,14 @@ def test_rights_of_one_user_are_remarked(tmp_path: Path) -> None:
     assert (broken(lint), asked(lint)) == (set(), {"krew-archive-mode", "krew-bin-mode"})
 
 
+def test_sh_is_everywhere(tmp_path: Path) -> None:
+    def silent(manifest: dict[str, Any]) -> None:
+        manifest["spec"]["caveats"] = ""
+
+    for script, remarks in ((b"#!/bin/sh\n", set()), (b"#!/usr/bin/env ruby\n", {"krew-review-caveats"})):
+        assert asked(linted(tmp_path, silent, a_tar_gz(changed(BIN, content=script)))) == remarks
+
+
 def test_entries_beyond_some_are_counted(tmp_path: Path) -> None:
     lint = linted(tmp_path, archive=a_tar_gz((*FILES, *(Packed(f"a..{i}") for i in range(300)))))
     found = [each.message for each in lint.findings if each.code.name == "krew-archive-path"]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
 from kubectl_eksdoc.host.krew.archive import read_archive
@@ -25,6 +28,7 @@ from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, PYTHONS
 from tools.krew.tree import LAUNCHER, ROOT, of_machine
 from tools.krew.wheels import Wheels
+from tools.registry import read
 
 pytestmark = pytest.mark.long
 
@@ -155,6 +159,54 @@ def test_an_old_python_finds_a_newer_one(installed: Path, tmp_path: Path, versio
     alone = run(installed, first, tmp_path / "home", "--version")
     assert (alone.returncode, alone.stdout, alone.stderr.count("\n")) == (2, "", 1)
     assert alone.stderr.startswith("error: kubectl eksdoc needs CPython 3.10")
+    tab = run(installed, first, tmp_path / "home", "__complete", "dr")
+    assert (tab.returncode, tab.stdout, tab.stderr) == (1, "", ""), "nothing lands in the line that is typed"
+
+
+@here_only
+def test_without_python3_another_one_is_found_or_that_is_said(installed: Path, tmp_path: Path) -> None:
+    major, minor = max(NEW)
+    path = path_of(tmp_path / "bin", **{f"python{major}_{minor}": pythons()[max(NEW)]})
+    said = run(installed, path, tmp_path / "home", "--version")
+    assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("kubectl eksdoc ")
+    none = run(installed, "/nowhere", tmp_path / "home", "--version")
+    assert (none.returncode, none.stdout, none.stderr.count("\n")) == (2, "", 1)
+    assert none.stderr.startswith("error: kubectl eksdoc needs CPython 3.10 to 3.14 as python3, and there is none")
+    tab = run(installed, "/nowhere", tmp_path / "home", "__complete", "dr")
+    assert (tab.returncode, tab.stdout, tab.stderr) == (1, "", "")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != HERE])
+def test_the_archive_of_another_machine_says_so(archives: dict[str, Path], tmp_path: Path, name: str) -> None:
+    program = install(archives[name].read_bytes(), tmp_path / "krew", "eksdoc", LAUNCHER)
+    path = path_of(tmp_path / "bin", python3=pythons()[max(NEW)])
+    said = run(program, path, tmp_path / "home", "drain", "plan", "--demo")
+    assert (said.returncode, said.stdout, said.stderr.count("\n")) == (2, "", 1)
+    system, _, arch = name.partition("_")
+    machine = {"linux": {"amd64": "x86_64", "arm64": "aarch64"}, "darwin": {"amd64": "x86_64", "arm64": "arm64"}}
+    assert said.stderr.startswith(
+        f"error: this kubectl eksdoc is for {system} {machine[system][arch]}, and python3 is "
+    )
+    assert "KREW_ARCH" in said.stderr
+
+
+@here_only
+@pytest.mark.parametrize("version", NEW, ids=str)
+def test_every_entry_point_runs_and_says_its_version_at_once(
+    installed: Path, tmp_path: Path, version: tuple[int, int]
+) -> None:
+    """In a tenth of a second, once its byte code is there, as the fastest of some runs tells."""
+    path, home = path_of(tmp_path / "bin", python3=pythons()[version]), tmp_path / "home"
+    for plugin in read().plugins:
+        program = link(tmp_path / "krew", plugin.name, installed.resolve())
+        assert run(program, path, home, "--help").stdout.startswith("usage: kubectl eksdoc")
+        ends_s, fastest_s = time.monotonic() + 30, math.inf
+        while fastest_s > 0.1 and time.monotonic() < ends_s:
+            begun_s = time.monotonic()
+            said = run(program, path, home, "--version")
+            fastest_s = min(fastest_s, time.monotonic() - begun_s)
+            assert (said.returncode, said.stdout, said.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
+        assert fastest_s <= 0.1, (plugin.name, fastest_s)
 
 
 @here_only

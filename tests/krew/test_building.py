@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.krew.plugins import broken, linted, moved
-from tools.krew import build, launcher
+from tools.krew import build, launcher, tree
 from tools.krew.contents import NotPure, of_wheel
 from tools.krew.packing import packed
 from tools.krew.pins import Pin, of_file, pins
@@ -206,14 +208,51 @@ def test_the_same_files_are_the_same_bytes_and_krew_takes_them(tmp_path: Path) -
 
 
 def test_any_python_can_parse_the_launcher() -> None:
-    text = Path(launcher.__file__).read_text(encoding="ascii")
-    ast.parse(text, feature_version=(3, 0))
-    assert text.startswith("#!/usr/bin/env python3\n")
+    text = tree.launcher().decode("ascii")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of escapes, on every start
+        ast.parse(text, feature_version=(3, 0))
+    assert text.startswith("#!/bin/sh\n")
     assert [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.JoinedStr, ast.AnnAssign))] == []
 
 
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh"])
+def test_any_shell_can_parse_the_launcher(tmp_path: Path, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    (tmp_path / "launcher").write_bytes(tree.launcher().partition(b"# '''\n")[0])
+    done = subprocess.run([shell, "-n", str(tmp_path / "launcher")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_the_launcher_looks_for_every_python_that_fits() -> None:
-    assert tuple(f"python{version}" for version in reversed(PYTHONS)) == launcher.OTHERS
+    others = tuple(f"python{version}" for version in reversed(PYTHONS))
+    assert others == launcher.OTHERS
+    assert f"for python in {' '.join(('python3', *others))}; do" in tree.launcher().decode("ascii")
+
+
+X86_64, ARM64 = b"\x07\x00\x00\x01", b"\x0c\x00\x00\x01"
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "machine", "glibc", "loads"),
+    [
+        ("_core.cpython-311-darwin.so", b"\xcf\xfa\xed\xfe" + ARM64, "arm64", False, True),
+        ("_core.cpython-311-darwin.so", b"\xcf\xfa\xed\xfe" + ARM64, "x86_64", False, False),
+        ("_core.cpython-311-darwin.so", b"\xcf\xfa\xed\xfe" + X86_64, "x86_64", False, True),
+        ("_core.cpython-311-darwin.so", b"\xcf\xfa\xed\xfe" + X86_64, "arm64", False, False),
+        ("_core.cpython-311-darwin.so", b"\xca\xfe\xba\xbe" + X86_64, "arm64", False, True),
+        ("_core.cpython-310-x86_64-linux-gnu.so", b"\x7fELF", "x86_64", True, True),
+        ("_core.cpython-310-x86_64-linux-gnu.so", b"\x7fELF", "x86_64", False, False),
+        ("_core.cpython-311-x86_64-linux-musl.so", b"\x7fELF", "x86_64", False, True),
+    ],
+)
+def test_a_module_of_another_machine_is_not_loaded(
+    tmp_path: Path, name: str, head: bytes, machine: str, glibc: bool, loads: bool
+) -> None:
+    """A Python for x86_64 runs on Apple silicon, and musl's CPython 3.10 calls its modules as glibc's does."""
+    (tmp_path / name).write_bytes(head + b"more")
+    assert launcher.can_load(str(tmp_path / name), machine, glibc) is loads
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another folder for caches")

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import krew_codes
+from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.manifests import wrong_version
 from kubectl_eksdoc.core.rules.krew.selectors import MACHINES, machines_of
+from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.plugins import a_platform, asked, broken, linted, moved
 
 Change = Callable[[dict[str, Any]], object]
@@ -140,6 +142,37 @@ def test_the_file_ends_with_yaml(tmp_path: Path, file_name: str) -> None:
 )
 def test_what_krew_takes_is_taken(tmp_path: Path, change: Change) -> None:
     assert broken(linted(tmp_path, change)) <= {"krew-bin-windows"}
+
+
+SHARED = """\
+apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata: {{name: view-logs}}
+spec:
+  version: v1.2.3
+  shortDescription: Show the last lines of all pods
+  description: Shows them.
+  homepage: https://example.com
+  caveats: needs python3
+  platforms:
+    - &first
+      uri: https://example.com/v1.2.3/view-logs.tar.gz
+      sha256: &sum {sha256}
+      bin: view-logs
+      selector: {{matchLabels: {{os: linux}}}}
+    - {{<<: *first, sha256: *sum, selector: {{matchLabels: {{os: darwin}}}}}}
+---
+what: krew does not look behind the first document
+"""
+
+
+def test_aliases_are_read_as_krew_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "view-logs.yaml").write_text(SHARED.format(sha256="ab" * 32))
+    lint = judged(read_manifest(str(tmp_path / "view-logs.yaml")), "view-logs.yaml", [])
+    assert (broken(lint), [each.uri for each in lint.platforms]) == (set(), [lint.platforms[0].uri] * 2)
+    (tmp_path / "view-logs.yaml").write_text(SHARED.format(sha256="AB" * 32))
+    lint = judged(read_manifest(str(tmp_path / "view-logs.yaml")), "view-logs.yaml", [])
+    assert [each.code.name for each in lint.findings if "upper-case" in each.message] == ["krew-sha256"] * 2
 
 
 def test_fields_may_be_of_any_case(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def a_manifest(**fields: object) -> Manifest:
         description="Shows the logs of several pods,\nside by side.",
         homepage="https://example.com/view-logs",
         platforms=(Platform("linux", "amd64", uri, SUM, BIN),),
-        caveats="This plugin needs the following programs:\n* sh",
+        caveats="This plugin needs the following programs:\n* bash",
     )
     return replace(manifest, **fields)  # type: ignore[arg-type]
 
@@ -56,7 +56,7 @@ def test_it_is_laid_out_as_in_krew_index() -> None:
         "    side by side.\n"
         "  caveats: |\n"
         "    This plugin needs the following programs:\n"
-        "    * sh\n"
+        "    * bash\n"
         "  platforms:\n"
         "    - selector:\n"
         "        matchLabels:\n"

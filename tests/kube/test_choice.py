@@ -198,7 +198,12 @@ def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, message: str) -
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    for name, message in (("missing", "does not exist"), ("", "Is a directory"), ("binary", "is not a text file")):
+    for name, message in (
+        ("missing", "does not exist"),
+        ("", "Is a directory"),
+        ("binary", "is not a text file"),
+        ("/dev/zero", "is larger than 16 MiB"),
+    ):
         with pytest.raises(ConfigError, match=message):
             choose(Connection(kubeconfig=str(tmp_path / name)), places(tmp_path))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -62,6 +63,11 @@ class Desk:
         for path in (self.home / ".cache" / "eksdoc").glob("*.asking"):
             path.unlink()
 
+    def begun_earlier(self, by_s: float) -> None:
+        """Whoever asks began that much earlier."""
+        for path in (self.home / ".cache" / "eksdoc").glob("*.asking"):
+            path.write_text(repr(float(path.read_text()) - by_s))
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
@@ -107,6 +113,42 @@ def test_whoever_presses_again_asks_no_second_time(desk: Desk) -> None:
     assert desk.asks() == desk.asks() == () and len(desk.begun) == 1
     desk.begun[0]()
     assert desk.asks() == NODES and len(desk.begun) == 1
+
+
+def test_what_was_ended_before_it_had_an_answer_is_not_begun_again_at_once(desk: Desk) -> None:
+    """Of a cluster that cannot be reached nobody is told anything: the look-up is ended from outside."""
+    desk.late = True
+    desk.asks()
+    for older_s, begun in ((11, 1), (11, 1), (4, 2)):
+        desk.begun_earlier(older_s)
+        assert desk.asks() == () and len(desk.begun) == begun
+
+
+def test_only_the_first_presses_wait(desk: Desk) -> None:
+    desk.late = True
+    desk.asks()
+    desk.begun_earlier(4)
+    begun_s = time.monotonic()
+    asked = Asked(Kind.NODES, SourceChoice(), Connection())
+    assert names_of(asked, desk.environ, str(desk.home), Beside(desk.begin, 30.0)) == ()
+    assert time.monotonic() - begun_s < 15.0
+
+
+@pytest.mark.parametrize("older_s", [16, 61])
+def test_a_failure_is_remembered_for_some_seconds(desk: Desk, older_s: int) -> None:
+    desk.server.forbidden.add(kinds.NODES)
+    assert desk.asks() == desk.asks() == () and len(desk.begun) == 1
+    desk.server.forbidden.clear()
+    desk.aged(older_s, 0)
+    assert desk.asks() == NODES
+
+
+def test_a_bug_is_remembered_as_a_failure(desk: Desk) -> None:
+    desk.server.lists[kinds.NODES] = [{"metadata": {"name": name.text}} for name in NODES]
+    broken = Asked(Kind.NODES, SourceChoice(), Connection(context=7))  # type: ignore[arg-type]
+    for _ in range(2):
+        assert names_of(broken, desk.environ, str(desk.home), Beside(desk.begin, 0.1)) == ()
+    assert len(desk.begun) == 1
 
 
 def test_offline_what_is_remembered_is_offered(desk: Desk) -> None:

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""kubectl eksdoc as krew installs it: this file, and beside it lib with all that it needs.
+"""kubectl eksdoc as krew installs it: this file behind launcher.sh, and beside it lib with all that it needs.
 
 Any Python must be able to parse it, so that one that is too old can say so, or another one be found in its place.
 """
@@ -11,11 +10,15 @@ LIB = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib")
 COMPILED = os.path.join(LIB, "msgspec", "_core")
 OTHERS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3.10")
 
-FITS = """
-import os, sys
-from importlib.machinery import EXTENSION_SUFFIXES
-sys.exit(not any(os.path.exists(sys.argv[1] + suffix) for suffix in EXTENSION_SUFFIXES))
-"""
+FITS = "import sys; sys.path.insert(0, sys.argv[1]); import msgspec"
+INSTALL = (
+    "Install one: brew install python@3.13 (macOS), apt install python3 (Debian 12, Ubuntu 22.04 or newer), "
+    "dnf install python3.11 (Amazon Linux, RHEL)."
+)
+
+MACH_O = b"\xcf\xfa\xed\xfe"
+PROCESSORS = {b"\x07\x00\x00\x01": "x86_64", b"\x0c\x00\x00\x01": "arm64"}
+"""By the bytes behind MACH_O (mach/machine.h: CPU_TYPE_X86_64, CPU_TYPE_ARM64)."""
 
 
 def fits():  # type: () -> bool
@@ -24,7 +27,37 @@ def fits():  # type: () -> bool
         from importlib.machinery import EXTENSION_SUFFIXES
     except ImportError:
         return False
-    return any(os.path.exists(COMPILED + suffix) for suffix in EXTENSION_SUFFIXES)
+    there = [path for path in (COMPILED + suffix for suffix in EXTENSION_SUFFIXES) if os.path.exists(path)]
+    return any(can_load(path, os.uname()[4], "CS_GNU_LIBC_VERSION" in os.confstr_names) for path in there)
+
+
+def can_load(path, machine, glibc):  # type: (str, str, bool) -> bool
+    """False where it is the module of another machine: macOS calls those of all processors alike (and an x86_64 Python
+    runs on arm64, too), and Python 3.10 with musl calls its own as it would with glibc."""
+    processor = of_macos(path)
+    if processor:
+        return processor == machine
+    return glibc or not path.endswith("-linux-gnu.so")
+
+
+def of_macos(path):  # type: (str) -> str
+    """The processor that a module of macOS is for, "" of any other."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+    return PROCESSORS.get(head[4:], "") if head.startswith(MACH_O) else ""
+
+
+def made_for():  # type: () -> str
+    """The machine that lib is for, "" where it cannot be told."""
+    folder, name = os.path.split(COMPILED)
+    modules = sorted(each for each in os.listdir(folder) if each.startswith(name + ".cpython-"))
+    if not modules:
+        return ""
+    processor = of_macos(os.path.join(folder, modules[0]))
+    if processor:
+        return "darwin " + processor
+    words = modules[0].split("-")  # _core.cpython-310-x86_64-linux-gnu.so
+    return words[3] + " " + words[2] if len(words) > 3 else ""
 
 
 def run_with_another():  # type: () -> None
@@ -37,7 +70,7 @@ def run_with_another():  # type: () -> None
                 program = os.path.join(folder, name)
                 if not os.path.isabs(program) or not os.access(program, os.X_OK):
                     continue
-                probe = [program, "-c", FITS, COMPILED]
+                probe = [program, "-B", "-c", FITS, LIB]
                 try:
                     found = subprocess.call(probe, stdout=nowhere, stderr=nowhere) == 0
                     if found:
@@ -60,12 +93,22 @@ def cache_folder():  # type: () -> str
 
 
 def refuse():  # type: () -> None
-    sys.stderr.write(
-        "error: kubectl eksdoc needs CPython 3.10 to 3.14; python3 is %s (%s) on %s, and there is no other one on PATH "
-        "that fits. Install one: brew install python@3.13 (macOS), apt install python3 (Debian 12, Ubuntu 22.04 or "
-        "newer), dnf install python3.11 (Amazon Linux, RHEL).\n"
-        % (sys.version.split()[0], sys.executable, sys.platform)
-    )
+    """Say why, but not into a line that somebody is typing."""
+    name = os.path.basename(sys.argv[0])
+    if name.startswith("kubectl_complete-") or sys.argv[1:2] == ["__complete"]:
+        sys.exit(1)
+    here = "%s %s" % (sys.platform, os.uname()[4])
+    python3 = "python3 is %s for %s (%s)" % (sys.version.split()[0], here, sys.executable)
+    if (3, 10) <= sys.version_info[:2] <= (3, 14) and made_for() not in ("", here):
+        sys.stderr.write(
+            "error: this kubectl eksdoc is for %s, and %s: put a python3 for that machine on PATH, or install it for "
+            "this one with KREW_OS and KREW_ARCH set (linux or darwin, amd64 or arm64).\n" % (made_for(), python3)
+        )
+    else:
+        sys.stderr.write(
+            "error: kubectl eksdoc needs CPython 3.10 to 3.14; %s, and there is no other one on PATH that fits. %s\n"
+            % (python3, INSTALL)
+        )
     sys.exit(2)
 
 

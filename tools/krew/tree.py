@@ -17,7 +17,8 @@ LICENCE = "LICENSE"
 LIB = "lib"
 
 _PACKAGE = "kubectl_eksdoc"
-_LAUNCHER = Path(__file__).with_name("launcher.py")
+_LAUNCHER = (Path(__file__).with_name("launcher.sh"), Path(__file__).with_name("launcher.py"))
+"""One file for two languages, in that order."""
 
 
 class Clash(Exception):
@@ -33,11 +34,15 @@ def of_machine(machine: Machine, wheels: Wheels, root: Path = ROOT) -> dict[str,
         Clash: two packages bring one file.
         ValueError: constraints.txt is not understood.
     """
-    files = {LAUNCHER: _LAUNCHER.read_bytes(), LICENCE: (root / LICENCE).read_bytes()}
+    files = {LAUNCHER: launcher(), LICENCE: (root / LICENCE).read_bytes()}
     for pin in of_file(root):
         _add(files, _of_pin(pin, machine, wheels), str(pin))
     _add(files, {path.relative_to(root).as_posix(): path.read_bytes() for path in _own(root)}, _PACKAGE)
     return files
+
+
+def launcher() -> bytes:
+    return b"".join(path.read_bytes() for path in _LAUNCHER)
 
 
 def _of_pin(pin: Pin, machine: Machine, wheels: Wheels) -> Mapping[str, bytes]:

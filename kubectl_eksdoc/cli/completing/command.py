@@ -6,23 +6,30 @@ Another exit code would have kubectl offer files, and what is said on stderr lan
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from kubectl_eksdoc.cli.called import PROG
 from kubectl_eksdoc.cli.completing.offers import NOTHING, Offer, Offers, written
 
+LONGEST_S = 6.0
+"""So long an answer may take whatever happens; a cluster alone is waited for much shorter (`wiring.names`)."""
+
 
 def main(words: Sequence[str]) -> int:
     """Answer on this process's stdout; returns the exit code."""
     answer = ""
+    if hasattr(signal, "SIGALRM"):  # a file may be a pipe that nobody writes to
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         answer = answered(words, os.environ)
     except (Exception, KeyboardInterrupt):  # whoever types has no use for it
         answer = written(NOTHING)
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, KeyboardInterrupt):
         _write(answer.encode("utf-8", "surrogateescape"))
     return 0
 
@@ -50,11 +57,8 @@ def answered(words: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _path(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that may be commands: what stands before any flag, or no global flag takes for its value."""
+    """The words that may be commands: those that no flag takes which may stand before, between and behind them."""
     from kubectl_eksdoc.cli import bare
     from kubectl_eksdoc.cli.completing.cursor import cursor_at
 
-    before = tuple(words[:-1])
-    if words[:1] and words[0].startswith("-"):
-        return cursor_at(bare.root(PROG), words).names
-    return before
+    return cursor_at(bare.root(PROG), words).names

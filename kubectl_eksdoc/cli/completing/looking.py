@@ -32,10 +32,18 @@ ADDONS = {
     "snapshot-controller": "snapshots of volumes",
     "amazon-cloudwatch-observability": "metrics and logs in CloudWatch",
     "aws-guardduty-agent": "GuardDuty's runtime monitoring",
+    "aws-network-flow-monitoring-agent": "flows of TCP in CloudWatch",
     "adot": "OpenTelemetry",
     "metrics-server": "metrics for autoscalers and kubectl top",
+    "kube-state-metrics": "metrics of objects",
+    "prometheus-node-exporter": "metrics of nodes",
+    "cert-manager": "certificates",
+    "external-dns": "records in Route 53",
+    "fluent-bit": "logs of pods",
 }
-"""EKS user guide, "AWS add-ons" and "Community add-ons": those that most clusters have. AWS tells of more."""
+"""Source: EKS user guide (github.com/awsdocs/amazon-eks-user-guide at 027430e, latest/ug/workloads/), under "The Amazon
+EKS add-on name is …" of workloads-add-ons-available-eks.adoc and community-addons.adoc. Some that few clusters have are
+left out; those of this cluster are told by AWS."""
 _AWS_WAIT_S = 0.3
 """It mostly takes longer, and what it could add is little."""
 
@@ -140,10 +148,9 @@ def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.permissions.naming import known
+    from kubectl_eksdoc.cli.permissions.naming import next_words
 
-    words = (word for name in known() for word in name.split() if not word.startswith("-"))
-    return (Name(word) for word in dict.fromkeys(words))
+    return map(Name, next_words(cursor.names))
 
 
 def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:

@@ -19,7 +19,20 @@ _kubectl_eksdoc() {
         words[${#words[@]} - 1]+=$word
         line=${line#"$word"}
     done
-    local typed=${words[${#words[@]} - 1]} piece=${COMP_WORDS[COMP_CWORD]} offers=() offer directive=0
+    # Words stand as they were typed: what quotes and backslashes mean is all that is taken from them.
+    for i in "${!words[@]}"; do
+        word=${words[i]}
+        [[ $word == '~/'* ]] && word=${HOME-}${word#'~'}
+        case $word in
+            \'*) word=${word:1} word=${word%\'} ;;
+            \"*) word=${word:1} word=${word%\"} ;;
+            *) word=${word//\\/} ;;
+        esac
+        words[i]=$word
+    done
+    local typed=${words[${#words[@]} - 1]} piece=${COMP_WORDS[COMP_CWORD]} offers=() offer directive=0 quoted=""
+    [[ $piece == [\'\"]* ]] && quoted=${piece:0:1} piece=${piece:1}
+    piece=${piece//\\/}
     while IFS= read -r offer; do
         offers+=("${offer%%$'\t'*}")
     done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
@@ -33,7 +46,11 @@ _kubectl_eksdoc() {
     COMPREPLY=()
     for offer in ${offers[@]+"${offers[@]}"}; do
         offer=${offer#"$before"}
-        [[ $offer == *[!A-Za-z0-9_.,:/=@%+-]* ]] && printf -v offer %q "$offer"
+        case $quoted in
+            \') offer=${offer//\'/\'\\\'\'} ;;
+            \") for i in '\' '$' '`' '"'; do offer=${offer//"$i"/"\\$i"}; done ;;
+            *) [[ $offer == *[!A-Za-z0-9_.,:/=@%+-]* ]] && printf -v offer %q "$offer" ;;
+        esac
         COMPREPLY+=("$offer")
     done
     ((directive & 2)) && compopt -o nospace 2>/dev/null
@@ -48,7 +65,10 @@ ZSH = r"""#compdef kubectl-eksdoc
 _kubectl_eksdoc() {
     local -a answer offers space
     local each value directive
-    answer=("${(@f)$("${(Q)words[1]}" __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)words[CURRENT]}" 2>/dev/null)}")
+    # Words stand as they were typed, the one at the cursor without what opens a quote.
+    local -a typed=("${(@Q)words[1,CURRENT-1]}")
+    typed=("${(@)typed/#\~\//$HOME/}")
+    answer=("${(@f)$("$typed[1]" __complete "${(@)typed[2,-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
     directive=${answer[-1]#:}
     [[ $directive == <-> ]] || return 1
     for each in "${(@)answer[1,-2]}"; do
@@ -74,8 +94,9 @@ fi
 
 FISH = r"""# fish completion for kubectl-eksdoc. Here and now: kubectl-eksdoc completion fish | source
 function __kubectl_eksdoc_complete
-    set -l words (commandline -opc)
-    set -l typed (commandline -ct)
+    # Words stand as they were typed, the one at the cursor with its quotes and backslashes.
+    set -l words (commandline -opc | string replace -r -- '^~/' "$HOME/")
+    set -l typed (commandline -ct | string replace -r -- '^(|-.*?=)["\']' '$1' | string replace -ar -- '\\\\(.)' '$1')
     set -l answer ($words[1] __complete $words[2..-1] "$typed" 2>/dev/null)
     test (count $answer) -gt 0; or return
     set -l directive (string replace -r '^:' '' -- $answer[-1])

@@ -95,6 +95,12 @@ def _begins(words: Sequence[str]) -> bool:
     return any(" ".join(words[:count]) in _bases() for count in (1, 2))
 
 
+def next_words(words: Sequence[str]) -> tuple[str, ...]:
+    """What may be behind `words`: the rest of a command of which the first word is there, else the first of any."""
+    under = [each.partition(" ")[2] for each in _bases() if words and each.startswith(f"{words[-1]} ")]
+    return tuple(dict.fromkeys(sorted(under or [each.split()[0] for each in _bases()])))
+
+
 def _bases() -> tuple[str, ...]:
     return (*(each for each in known() if " --" not in each), *_ALIASES)
 

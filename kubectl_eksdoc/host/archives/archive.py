@@ -50,6 +50,8 @@ class Bounds:
 
 
 BOUNDS = Bounds()
+DAMAGE = (tarfile.TarError, EOFError, ValueError, LookupError, OverflowError, RecursionError)
+"""What tarfile raises of headers that contradict themselves; RecursionError: of thousands, one behind the other."""
 LARGEST_WHOLE = 256 << 20
 
 
@@ -160,7 +162,9 @@ def _of_tar(
                     continue
                 yield _tar_part(archive, entry, f"{name}:{entry.name}", number, opener, bounds)
                 number += 1
-    except tarfile.TarError as error:
+    except BadArchive:
+        raise
+    except DAMAGE as error:
         raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ _SMALL = 64
 
 FRESH_S = 60.0
 """So long nobody is asked again."""
+FAILED_S = 15.0
+"""So long nobody is asked again where there was no answer: whoever logs in meanwhile need not wait for a minute."""
 LONGEST_S = 86_400.0
 """So long names are offered if nobody answers."""
 
@@ -33,7 +36,7 @@ class Known:
     seen: float
 
     def fresh(self, now: float) -> bool:
-        return 0 <= now - self.asked < FRESH_S
+        return 0 <= now - self.asked < (FRESH_S if self.seen >= self.asked else FAILED_S)
 
     def usable(self, now: float) -> tuple[Name, ...]:
         return self.names if 0 <= now - self.seen < LONGEST_S else ()
@@ -54,14 +57,14 @@ class KnownNames:
     def keep(self, key: str, known: Known) -> None:
         self._files.keep(key, content_of(known))
 
-    def being_asked(self, key: str, now: float, longest_s: float) -> bool:
-        """Whether somebody began to ask so short a time ago that the answer may still come."""
+    def asked_for(self, key: str, now: float) -> float:
+        """The seconds since somebody began to ask to whom nothing has been said yet; infinite where nobody did."""
         try:
             begun = float(self._asking.of(key) or b"nan")
         except ValueError:
-            return False
+            return math.inf
         found = self.of(key)
-        return 0 <= now - begun < longest_s and (found is None or found.asked < begun)
+        return now - begun if begun <= now and (found is None or found.asked < begun) else math.inf
 
     def begin(self, key: str, now: float) -> None:
         self._asking.keep(key, repr(now).encode("ascii"))

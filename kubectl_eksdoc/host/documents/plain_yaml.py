@@ -7,7 +7,7 @@ aliases would make a huge document of a short text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_eksdoc.host.documents.fields import short
@@ -23,6 +23,7 @@ _WORDS: dict[str, object] = {"null": None, "~": None, "": None, "true": True, "f
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _DEEPEST = 100
+_MERGED = "<<"
 _TAGS = (None, "!", "tag:yaml.org,2002:str")
 """None, or that it is a text, which it is anyhow."""
 
@@ -51,15 +52,41 @@ def plain_yaml(content: bytes) -> object:
     Raises:
         ValueError: it is not YAML, or more of YAML than plain values; the message is one line.
     """
+    return _read(content, None)
+
+
+def yaml_as_go_reads_it(content: bytes) -> object:
+    """As `plain_yaml`, and with aliases (``*name``, ``<<: *name``), which are one object in several places, so that
+    whoever reads it must not walk through all of it; of several documents the first one.
+
+    Raises:
+        ValueError: as `plain_yaml`, or an alias leads nowhere, or into itself.
+    """
+    return _read(content, {})
+
+
+def _read(content: bytes, named: dict[str, object] | None) -> object:
     import yaml
 
+    events = yaml.parse(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     try:
-        return _built(yaml.parse(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return _built(events if named is None else _first(events), named)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
 
 
-def _built(events: Iterable[Event]) -> object:
+def _first(events: Iterable[Event]) -> Iterator[Event]:
+    """Those of the first document: what is behind it is not even looked at."""
+    import yaml
+
+    for event in events:
+        yield event
+        if isinstance(event, yaml.DocumentEndEvent):
+            return
+
+
+def _built(events: Iterable[Event], named: dict[str, object] | None) -> object:
+    """`named`: what aliases lead to, filled on the way; None where none are read."""
     import yaml
 
     open_ones: list[_Open] = []
@@ -67,19 +94,43 @@ def _built(events: Iterable[Event]) -> object:
     whole: list[object] = []
     for event in events:
         if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-            open_ones.pop()
+            closed = open_ones.pop()
             keys.pop()
+            if named is not None and isinstance(closed, dict) and _MERGED in closed:
+                _merge(closed)
         elif isinstance(event, yaml.NodeEvent):
             if len(open_ones) >= _DEEPEST:
                 raise ValueError("it is nested too deeply")
-            value = _value(event)
+            alias = named is not None and isinstance(event, yaml.AliasEvent)
+            value = _of_alias(event, named or {}, open_ones) if alias else _value(event)
             _put(value, event, open_ones[-1] if open_ones else whole, keys)
-            if isinstance(value, (dict, list)):
+            if named is not None and not alias and event.anchor:
+                named[event.anchor] = value
+            if isinstance(value, (dict, list)) and not alias:
                 open_ones.append(value)
                 keys.append(None)
     if len(whole) > 1:
         raise ValueError(f"it holds {len(whole)} documents")
     return whole[0] if whole else None
+
+
+def _of_alias(event: Event, named: Mapping[str, object], open_ones: Iterable[_Open]) -> object:
+    anchor: str = getattr(event, "anchor", "")
+    if anchor not in named:
+        raise ValueError(f"*{short(anchor)} leads nowhere")
+    if any(named[anchor] is each for each in open_ones):
+        raise ValueError(f"*{short(anchor)} stands in what it leads to")
+    return named[anchor]
+
+
+def _merge(into: dict[str, object]) -> None:
+    """What is behind ``<<`` stands for what is not there itself."""
+    merged = into.pop(_MERGED)
+    for each in merged if isinstance(merged, list) else [merged]:
+        if not isinstance(each, dict):
+            raise ValueError("<< stands before what is no object")
+        for key, value in each.items():
+            into.setdefault(key, value)
 
 
 def _put(value: object, event: Event, into: _Open, keys: list[str | None]) -> None:

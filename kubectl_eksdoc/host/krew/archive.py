@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from kubectl_eksdoc.core.model.krew import Entry, EntryKind, Packing, PluginArchive
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.archives.archive import BadArchive, Bounds, Gunzip, Header
+from kubectl_eksdoc.host.archives.archive import DAMAGE, BadArchive, Bounds, Gunzip, Header
 
 BOUNDS = Bounds(unpacked=4 << 30, ratio=500, ratio_from=256 << 20, entries=100_000)
 MOST_BYTES = 1 << 30
@@ -92,9 +92,13 @@ def _of_tar(file: IO[bytes], bounds: Bounds) -> Iterator[Entry]:
         with tarfile.open(fileobj=source, mode="r|", bufsize=_CHUNK, tarinfo=_Shown) as archive:
             for count, entry in enumerate(archive, 1):
                 _check_count(count, bounds)
+                if entry.size < 0:
+                    raise BadArchive(f"its entry {entry.name!r} has less than no bytes")
                 if entry.type != tarfile.XGLTYPE or entry.name != _SKIPPED:
                     yield _tar_entry(archive, entry)
-    except (tarfile.TarError, EOFError) as error:
+    except BadArchive:
+        raise
+    except DAMAGE as error:
         raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
 
 
@@ -117,11 +121,13 @@ def _tar_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Entry:
             pass
     name = entry.name + ("/" if kind is EntryKind.FOLDER else "")
     what = _STRANGE.get(entry.type, "") if kind is EntryKind.STRANGE else ""
-    return Entry(kind, name, stat.S_IMODE(entry.mode), max(entry.size, 0), head, what)
+    return Entry(kind, name, stat.S_IMODE(entry.mode), entry.size, head, what)
 
 
 def _of_zip(file: IO[bytes], bounds: Bounds) -> Iterator[Entry]:
     unpacked = 0
+    # Entries may lie over each other, so a few bytes may be unpacked again and again.
+    most = min(bounds.unpacked, max(bounds.ratio_from, bounds.ratio * os.fstat(file.fileno()).st_size))
     try:
         with zipfile.ZipFile(file) as archive:
             for count, entry in enumerate(archive.infolist(), 1):
@@ -129,7 +135,7 @@ def _of_zip(file: IO[bytes], bounds: Bounds) -> Iterator[Entry]:
                 kind, mode, what = _zip_kind(entry)
                 head = b""
                 if kind is EntryKind.FILE:
-                    head, size = _zip_content(archive, entry, bounds.unpacked - unpacked)
+                    head, size = _zip_content(archive, entry, most - unpacked)
                     unpacked += size
                 yield Entry(kind, entry.orig_filename, mode, entry.file_size, head, what)
     except (

@@ -8,7 +8,7 @@ from pathlib import Path
 from kubectl_eksdoc.core.model.krew import PluginManifest
 from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.documents.plain_yaml import plain_yaml
+from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
 
 MOST_BYTES = 1 << 20
 """The largest in krew-index has 30 KiB."""
@@ -30,9 +30,9 @@ def read_manifest(path: str) -> PluginManifest:
     if len(content) > MOST_BYTES:
         raise UsageError(f"the manifest {path} is larger than {MOST_BYTES >> 20} MiB", _HINT)
     try:
-        document = plain_yaml(content)
+        document = yaml_as_go_reads_it(content)
     except ValueError as error:
-        raise UsageError(f"the manifest {path} is no YAML: {error}", _HINT) from error
+        raise UsageError(f"the manifest {path} cannot be judged: {error}", _HINT) from error
     if not isinstance(document, Mapping):
         raise UsageError(f"the manifest {path} is no object in YAML", _HINT)
     return decoded(document)

@@ -23,6 +23,7 @@ def test_commands() -> None:
     assert at("dr").values == ["drain"]
     assert at("drain", "re").values == ["resume", "rehearse"]
     assert at("drain", "--demo", "re").values == ["resume", "rehearse"]
+    assert at("drain", "--context", "x", "re").values == ["resume", "rehearse"]
     assert at("completion", "un").values == ["uninstall"]
 
 
@@ -62,6 +63,24 @@ def test_flags() -> None:
     assert at("--context", "x", *PLAN, "--cont").values == []
     assert at(*PLAN, "--nodegroup", "blue", "--nodeg").values == ["--nodegroup"], "it may be repeated"
     assert at(*PLAN, "--", "--nodeg").values == [], "behind -- all words are names"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ("--demo", *PLAN),
+        ("drain", "--demo", "plan"),
+        ("drain", "--demo=true", "-n", "drain", "plan"),
+        (*PLAN, "--demo"),
+    ],
+    ids=str,
+)
+def test_flags_of_every_command_may_stand_anywhere(before: tuple[str, ...]) -> None:
+    assert at(*before, "--nodegroup", "").values == ["blue", "general", "green"]
+    assert at(*before, "--nodegroup=b").values == ["blue"] and at(*before, "--orde").values == [
+        "--order",
+        "--order-file",
+    ]
 
 
 def test_values_of_given_words() -> None:
@@ -131,6 +150,14 @@ def test_what_this_tool_knows_itself() -> None:
     assert at("imds-probe", "--fix", "").values == ["instance-options", "node-class", "template-version"]
     assert "slow" in at("rehearse", "--fault", "s").offers and "list" in at("rehearse", "--fault", "l").offers
     assert at(*PLAN, "--max-unavailable", "z").values == ["zone="]
+
+
+def test_words_of_commands_that_have_rights() -> None:
+    first = at("permissions", "").values
+    assert {"drain", "check", "addon-diff"} <= set(first) and not {"plan", "run", "abort"} & set(first)
+    assert at("permissions", "drain", "p").values == ["pause", "plan"]
+    assert at("permissions", "drain", "plan", "ch").values == ["check"]
+    assert at("permissions", "check", "dr").values == ["drain"]
 
 
 def test_a_value_that_no_line_can_hold_is_left_out() -> None:

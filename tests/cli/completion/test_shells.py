@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.completion.scripts import BASH, BY_SHELL
+from tests.cli.completion.terminals import completed
 from tests.cli.running import run_cli
 from tests.contracts.source import ROOT
 from tests.fakes.programs import program
@@ -27,12 +28,18 @@ printf '%s\n' ${COMPREPLY[@]+"${COMPREPLY[@]}"}
 """
 
 
+def there(shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")  # nothing of this tool needs it
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     (tmp_path / "bin").mkdir()
     program(tmp_path / "bin" / "kubectl-eksdoc", sys.executable, "-m", "kubectl_eksdoc")
     (tmp_path / ".kube").mkdir()
     contexts = f'{{"name": "{ARN}", "context": {{}}}}, {{"name": "with space", "context": {{}}}}'
+    contexts += ', {"name": "it\'s", "context": {}}, {"name": "$(touch gone)", "context": {}}'
     (tmp_path / ".kube" / "config").write_text(f'{{"contexts": [{contexts}]}}')
     for shell, script in BY_SHELL.items():
         (tmp_path / shell).write_text(script)
@@ -58,19 +65,20 @@ def around(home: Path) -> dict[str, str]:
         ("kubectl-eksdoc check --context=arn:", ("check", "--context", "=", "arn", ":"),
          ["aws:eks:eu-west-1:111122223333:cluster/prod"]),
         ("kubectl-eksdoc check --context w", ("check", "--context", "w"), [r"with\ space"]),
-        ("kubectl-eksdoc check --only addon-not-active,karp", ("check", "--only", "addon-not-active,karp"), None),
+        ("kubectl-eksdoc check --only addon-not-active,addon-field-k",
+         ("check", "--only", "addon-not-active,addon-field-k"), ["addon-not-active,addon-field-kept"]),
         ("kubectl-eksdoc nonsense ", ("nonsense", ""), []),
         ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
     ],
     ids=str,
 )  # fmt: skip
-def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str] | None) -> None:
+def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
     (home / "driver").write_text(DRIVER)
     bash = ["bash", "--norc", "--noprofile", str(home / "driver"), str(home / "bash"), line, "kubectl-eksdoc", *words]
     done = subprocess.run(bash, capture_output=True, text=True, env=around(home), cwd=home, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     found = [each for each in done.stdout.splitlines() if each]
-    assert found == replies if replies is not None else all(each.startswith("addon-not-active,") for each in found)
+    assert found == replies
     assert not (home / "gone").exists(), "what is typed is not run"
 
 
@@ -83,20 +91,63 @@ def test_bash_reads_it_without_bash_completion(home: Path) -> None:
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_can_read_theirs(home: Path, shell: str) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} here")  # nothing of this tool needs it
+    there(shell)
     done = subprocess.run([shell, "-n", str(home / shell)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_fish_asks(home: Path) -> None:
-    if shutil.which("fish") is None:
-        pytest.skip("no fish here")
-    script = f"source {home / 'fish'}; complete -C 'kubectl-eksdoc check --gate='"
-    done = subprocess.run(
-        ["fish", "-c", script], capture_output=True, text=True, env=around(home), timeout=60, check=False
-    )
-    assert "--gate=before-nodes" in done.stdout.split()
+TYPED = {
+    "check --gate=before-n": "check --gate=before-nodes ",
+    '"drain" plan --demo --nodegroup gr': '"drain" plan --demo --nodegroup green ',
+    "check --context=arn:": f"check --context={ARN} ",
+    "check --context w": r"check --context with\ space ",
+    r"check --context with\ s": r"check --context with\ space ",
+    # Behind a quote that is open nothing may become a command.
+    'check --context "with s': 'check --context "with space" ',
+    'check --context "$': r'check --context "\$(touch gone)" ',
+    "check --context '$": "check --context '$(touch gone)' ",
+    "check --context 'it": r"check --context 'it'\''s' ",
+    'check --context "it': """check --context "it's" """,
+    "check --kubeconfig ~/.kube/config --context i": r"check --kubeconfig ~/.kube/config --context it\'s ",
+    'check --context "with space" --gate af': 'check --context "with space" --gate after ',
+    "check --context $(touch gone) --gate af": "check --context $(touch gone) --gate after ",
+    "drain plan --demo --pin blue-1": "drain plan --demo --pin blue-1=",
+}
+
+
+@pytest.mark.parametrize("typed", TYPED)
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_at_a_terminal(home: Path, shell: str, typed: str) -> None:
+    there(shell)
+    if typed == 'check --context "$' and shell == "zsh":
+        typed = r'check --context "\$'  # it completes names of variables behind $
+        wanted = TYPED['check --context "$']
+    else:
+        wanted = TYPED[typed]
+    assert completed(shell, f"kubectl-eksdoc {typed}", home, around(home)) == f"kubectl-eksdoc {wanted}"
+    assert not (home / "gone").exists(), "what is typed is not run"
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("kubectl-eksdoc addon", ["addon-diff\twhat an add-on's update will really change"]),
+        ("~/bin/kubectl-eksdoc addon", ["addon-diff\twhat an add-on's update will really change"]),
+        ("kubectl-eksdoc check --gate=", ["--gate=after", "--gate=before-control-plane", "--gate=before-nodes"]),
+        ('kubectl-eksdoc check --context "with s', ["with space"]),
+        (r"kubectl-eksdoc check --context=with\ s", ["--context=with space"]),
+        ("kubectl-eksdoc check --kubeconfig ~/.kube/config --context it", ["it's"]),
+        ("kubectl-eksdoc drain plan --snapshot=.kube/c", ["--snapshot=.kube/config"]),
+        ("kubectl-eksdoc nonsense ", []),
+    ],
+    ids=str,
+)
+def test_fish(home: Path, line: str, offers: list[str]) -> None:
+    there("fish")
+    script = f"source {home / 'fish'}; complete -C $argv[1]"
+    command = ["fish", "-N", "-c", script, line]
+    done = subprocess.run(command, capture_output=True, text=True, env=around(home), cwd=home, timeout=60, check=False)
+    assert (done.stdout.splitlines(), done.stderr) == (offers, "")
 
 
 @pytest.mark.parametrize("shell", sorted(BY_SHELL))

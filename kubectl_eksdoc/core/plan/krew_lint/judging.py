@@ -16,6 +16,8 @@ from kubectl_eksdoc.core.rules.krew.selectors import Machine
 MOST_ALIKE = 12
 """So many findings of a code: an archive may have a hundred thousand entries of one kind."""
 _LONGEST_NAME = 120
+_EVERYWHERE = ("sh",)
+"""What runs programs on every system that can have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def _of_nobody(manifest: PluginManifest, archives: Sequence[PluginArchive]) -> I
 
 def _without_caveats(manifest: PluginManifest, archives: Sequence[PluginArchive]) -> Iterator[Complaint]:
     pairs = [(each, _archive_of(each, manifest, archives)) for each in manifest.platforms]
-    needed = {installing.interpreter(platform, archive) for platform, archive in pairs if archive is not None} - {""}
+    needed = {installing.interpreter(platform, archive) for platform, archive in pairs if archive is not None}
+    needed -= {"", *_EVERYWHERE}
     for program in sorted(needed):
         if program.rstrip("0123456789.") not in manifest.caveats:
             what = f"{program} runs the program, and caveats do not say that it must be there"
