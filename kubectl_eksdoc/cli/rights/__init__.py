@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.cli.rights import asked, checks, drains, probes
+from kubectl_eksdoc.cli.rights import asked, checks, drains, placing, probes
 from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
 from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Right
@@ -59,6 +59,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe --apply": probes.IMDS_FIX,
     "imds-probe --active": probes.IMDS_ACTIVE,
     "coredns-lameduck": probes.COREDNS,
+    **dict.fromkeys(asked.WISHES, probes.COREDNS_WISH),
     "coredns-lameduck --apply": probes.COREDNS_CHANGE,
     "interruption": probes.INTERRUPTION,
     "coredns-lameduck --measure": probes.DNS_MEASURE,
@@ -69,9 +70,9 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff --fleet": probes.ADDON_DIFF,
     "imds-probe --fleet": probes.IMDS_PROBE,
     "snapshot": checks.SNAPSHOT,
-    "check --in-cluster": drains.PLACING,
+    "check --in-cluster": placing.CHECK,
     "drain run": drains.RUN,
-    "drain run --in-cluster": (*DRAIN_PLAN, *drains.PLACING),
+    "drain run --in-cluster": placing.RUN,
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,
     "drain status": drains.STATUS,
@@ -95,7 +96,7 @@ def in_cluster(command: str) -> tuple[Right, ...]:
 def of_aws(command: str) -> tuple[Question, ...]:
     """All that `command` may ask AWS."""
     base = command.partition(" --")[0]
-    more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS else ()
+    more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS and command not in asked.WHOLE else ()
     return tuple(dict.fromkeys((*more, *ASKED_OF_AWS.get(command, ()))))
 
 
