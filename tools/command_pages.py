@@ -126,6 +126,8 @@ def _rights(name: str) -> Iterator[str]:
         if new:
             title = f"### {code(each)}{'' if each == name else ', besides'}\n"
             yield f"{title}\n{table(('right', 'where', 'without it'), new)}"
+        doubts = (lost.DOUBTS.get(question) for question in rights.ASKED_OF_AWS.get(each, ()))
+        yield from (f"{doubt}\n" for doubt in doubts if doubt)
 
 
 def _where(right: Right) -> str:
@@ -137,5 +139,6 @@ def _where(right: Right) -> str:
 def _lost(right: Right) -> str:
     if right.required:
         return _NOTHING_WITHOUT
-    unknown = "unknown: " + ", ".join(map(code, right.unknown_without)) if right.unknown_without else ""
+    codes = rights.codes_lost(right)
+    unknown = "unknown: " + ", ".join(map(code, codes)) if codes else ""
     return "; ".join(filter(None, (unknown, right.lost)))

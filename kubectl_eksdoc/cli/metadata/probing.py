@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -43,6 +43,7 @@ class _Read:
     cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
     calls: str = ""
+    denied: tuple[str, ...] = ()
     unasked: str = ""
 
 
@@ -111,7 +112,7 @@ def _read(asking: _Asking) -> _Read:
     services = {node.name: service_now(node, facts).options for node in cluster.nodes}
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
-    return _Read(cluster, known, world.calls, denied[0].why if denied else "")
+    return _Read(cluster, known, world.calls, unasked=denied[0].why if denied else "")
 
 
 def _kinds(request: Request) -> tuple[Resource, ...]:
@@ -166,6 +167,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     around, cluster = asking.around, read.cluster
     probe = around.edges.new_probe_id()
     plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
+    tell_unread(plan.unread, COMMAND, around)
     if asking.active.dry:
         view = ProbeView(cluster, plan, asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)

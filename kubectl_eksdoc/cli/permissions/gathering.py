@@ -31,6 +31,12 @@ def reading() -> tuple[str, ...]:
     return tuple(each for each in known() if each != _COMPLETION and not wanted_by(each, anywhere).changes)
 
 
+def doubts(commands: Sequence[str]) -> tuple[str, ...]:
+    """What actions of these may need besides, in sentences."""
+    asked = (question for each in commands for question in rights.of_aws(each))
+    return tuple(lost.DOUBTS[question] for question in dict.fromkeys(asked) if question in lost.DOUBTS)
+
+
 def wanted(commands: Sequence[str], places: Places) -> Wanted:
     return together([wanted_by(each, places) for each in commands])
 
@@ -51,7 +57,8 @@ def wanted_by(command: str, places: Places) -> Wanted:
 def _lost(right: Right) -> str:
     if right.required:
         return "the command ends with exit code 3"
-    return right.lost or f"unknown: {', '.join(right.unknown_without)}"
+    codes = rights.codes_lost(right)
+    return "; ".join(filter(None, (f"unknown: {', '.join(codes)}" if codes else "", right.lost)))
 
 
 def _permission(command: str, right: Right, places: Places) -> Permission:

@@ -29,6 +29,7 @@ __all__ = [
     "DRAIN_PLAN",
     "MEASURED_WITH",
     "Right",
+    "codes_lost",
     "explained",
     "granted",
     "in_cluster",
@@ -116,6 +117,13 @@ def granted(held: Iterable[Right], journal: str) -> tuple[Permission, ...]:
 
 def _permission(right: Right, namespace: str) -> Permission:
     return Permission(right.verb, right.resource, right.subresource, namespace)
+
+
+def codes_lost(right: Right) -> tuple[str, ...]:
+    """The finding codes that are unknown without it. They are those of drains: a right that another command has for
+    something else says what that is."""
+    of_drains = right in (*DRAIN_PLAN, *drains.READ_FOR_RUNS)
+    return right.unknown_without if of_drains or not right.lost else ()
 
 
 def _lost(right: Right) -> str:

@@ -48,7 +48,8 @@ _LONG = "--verify-for 1h --watch-for 2h --yes --expect-changes 1 -o json"
 _PROBED = ("coredns-lameduck --set",)
 _MEASURE = "--yes --answer-timeout 1s -o json --for"
 _IMAGE = "--image reg.example/e:1 --apply --yes"
-_UNHEARD = "unknown: no answer"
+_TOLD_TWICE = "its log and its metrics each tell it; who has neither right is in tests/cli/dns"
+_EITHER = {"get pods/log": _TOLD_TWICE, "get pods/proxy": _TOLD_TWICE}
 CHANGES = (
     Change("imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", grounds.metadata, FOUND),
     Change("imds-probe --apply", f"{_FIX} instance-options --expect-nodes 2", grounds.metadata, DONE, ("imds-probe",)),
@@ -66,6 +67,7 @@ CHANGES = (
         grounds.coredns,
         DONE,
         _PROBED,
+        _EITHER,
     ),
     Change(
         "coredns-lameduck --apply",
@@ -73,6 +75,7 @@ CHANGES = (
         grounds.by_hand,
         DONE,
         _PROBED,
+        _EITHER,
     ),
     Change(
         "coredns-lameduck --measure",
@@ -94,7 +97,8 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 --accept-unknown addon-field-unknown,addon-values-refused -o json",
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         DONE,
         ("addon-diff",),
