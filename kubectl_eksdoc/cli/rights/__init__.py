@@ -129,8 +129,8 @@ def codes_lost(right: Right) -> tuple[str, ...]:
 def _lost(right: Right) -> str:
     if right.required:
         return "nothing can be said at all"
-    codes_lost = right.unknown_without
-    return f"unknown: {', '.join(codes_lost)}" if codes_lost else right.lost
+    codes = right.unknown_without
+    return f"unknown: {', '.join(codes)}" if codes else right.lost
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:
