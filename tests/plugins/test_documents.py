@@ -64,40 +64,7 @@ def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
             continue
 
 
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-
-
-def anchors(page: Path) -> set[str]:
-    """As GitHub makes them of headings: small letters, hyphens for spaces, and no other signs."""
-    found: set[str] = set()
-    for heading in re.findall(r"^#+ (.*)$", _BLOCK.sub("", page.read_text(encoding="utf-8")), re.MULTILINE):
-        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
-        slug = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
-        same = sum(each == slug or each.startswith(f"{slug}-") for each in found)
-        found.add(f"{slug}-{same}" if slug in found else slug)
-    return found
-
-
-def leads_nowhere(page: Path, link: str) -> bool:
-    """Of a link within the repository; others are not followed."""
-    file, _, anchor = link.partition("#")
-    there = (page.parent / file).resolve() if file else page
-    return not there.exists() or (bool(anchor) and there.suffix == ".md" and anchor not in anchors(there))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_link_leads_somewhere(page: Path) -> None:
-    links = _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
-    assert [link for link in links if "://" not in link and leads_nowhere(page, link)] == []
-
-
-def test_a_link_that_leads_nowhere_is_seen() -> None:
-    readme = ROOT / "README.md"
-    assert leads_nowhere(readme, "docs/no-such-page.md") and leads_nowhere(readme, "docs/check.md#no-such-heading")
-    assert not leads_nowhere(readme, "#permissions") and not leads_nowhere(readme, "docs/comparison.md")
-
-
 TRANSLATED = sorted(page for page in (ROOT / "docs/ko").rglob("*.md") if page.name != "README.md")
 _RUN = re.compile(r"^<!-- run: (.*?) -->.*?^<!-- end run -->", re.DOTALL | re.MULTILINE)
 

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.aws import questions
 from tests.aws.test_live import prod
-from tests.cli.permissions.answers import BUG, better, findings
+from tests.cli.permissions.answers import BUG, better
 from tests.cli.permissions.desk import Desk
 from tests.cli.permissions.granted import printed
 from tests.cli.permissions.sites import LINES, Line
@@ -47,12 +47,13 @@ def calls(aws: World) -> set[str]:
 
 
 def problems(whole: Ran, fewer: Ran, action: str) -> list[str]:
-    """What is wrong with an answer for which the action was asked, and denied: it is named, whatever rests on it."""
+    """What is wrong with an answer for which the action was asked, and denied: it is named, whatever rests on it, and
+    nothing is clean that was not."""
     if fewer.code == BUG or "Traceback" in fewer.err:
         return [f"without {action}: a bug: {fewer.err[-300:]}"]
-    found = [] if action in fewer.out + fewer.err else ["it is nowhere named"]
-    unknown = any(action in each.get("missing", "") for each in findings(fewer) if each["status"] == "unknown")
-    return [f"without {action}: {each}" for each in (found if unknown else found + better(whole, fewer))]
+    found = [] if action in fewer.out + fewer.err else ["it is nowhere named", *better(whole, fewer)]
+    found += ["its exit code is 0"] if whole.code and not fewer.code else []
+    return [f"without {action}: {each}" for each in found]
 
 
 @pytest.mark.parametrize("line", ASKING, ids=str)

@@ -44,7 +44,7 @@ class Change:
 
 
 _FIX = "imds-probe --apply --yes -o json --fix"
-_LONG = "--verify-for 1h --watch-for 2h --yes --expect-changes 1 -o json"
+_LONG = "--verify-for 20m --watch-for 20m --yes --expect-changes 1 -o json"
 _PROBED = ("coredns-lameduck --set",)
 _MEASURE = "--yes --answer-timeout 1s -o json --for"
 _IMAGE = "--image reg.example/e:1 --apply --yes"
@@ -55,7 +55,7 @@ CHANGES = (
     Change("imds-probe --apply", f"{_FIX} instance-options --expect-nodes 2", grounds.metadata, DONE, ("imds-probe",)),
     Change(
         "imds-probe --apply",
-        f"{_FIX} template-version --nodegroup blue --expect-nodes 1",
+        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 5m",
         grounds.metadata,
         DONE,
         ("imds-probe",),
