@@ -25,6 +25,7 @@ from tests.cli.addon import updated
 from tests.cli.dns import desk as dns
 from tests.cli.metadata.mended import Fast
 from tests.cli.metadata.probed import ROLE, nodes_are_instances
+from tests.cli.permissions import sites
 from tests.cli.permissions.desk import NAME, reaching
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
@@ -139,6 +140,20 @@ def addon(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
         updated.desk(server, folder / "made", aws)
         yield Ground(server, api, aws, folder, worlds.SPEED, reaching(aws))
     assert list(api.faults) == []
+
+
+@contextmanager
+def rich(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    """That on which `check` is run."""
+    client, names = aws.client("eks"), {"clusterName": NAME}
+    client.create_cluster(name=NAME, version="1.24", roleArn=ROLE, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
+    client.create_addon(addonName="vpc-cni", addonVersion=updated.OLD, **names)
+    client.create_addon(addonName="coredns", **names)
+    site = sites.rich(aws)
+    site.users.update(users)
+    with site.served():
+        assert site.server is not None
+        yield Ground(site.server, site.api, aws, folder, 100.0, reaching(aws))
 
 
 @contextmanager
