@@ -125,7 +125,7 @@ CHANGES = (
 )
 """Each as it goes well, or as well as it can be on such a cluster."""
 OFFERED = {"completion"}
-"""What is offered for the Tab key is no answer: who may not list has nothing offered (tests/wiring/test_names)."""
+"""What is offered for the Tab key is no answer: who may not list has nothing offered (test_offered)."""
 
 
 def test_every_command_is_run_with_its_role() -> None:
