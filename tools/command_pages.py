@@ -143,7 +143,7 @@ def _where(right: Right) -> str:
 
 def _lost(right: Right) -> str:
     if right.required:
-        return _NOTHING_WITHOUT
+        return right.lost or _NOTHING_WITHOUT
     codes = rights.codes_lost(right)
     unknown = "unknown: " + ", ".join(map(code, codes)) if codes else ""
     return "; ".join(filter(None, (unknown, right.lost)))

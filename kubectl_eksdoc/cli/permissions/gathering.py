@@ -56,7 +56,7 @@ def wanted_by(command: str, places: Places) -> Wanted:
 
 def _lost(right: Right) -> str:
     if right.required:
-        return "the command ends with exit code 3"
+        return right.lost or "the command ends with exit code 3"
     codes = rights.codes_lost(right)
     return "; ".join(filter(None, (f"unknown: {', '.join(codes)}" if codes else "", right.lost)))
 

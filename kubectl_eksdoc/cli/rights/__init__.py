@@ -155,7 +155,7 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
 
 
 def _for_changing(rights: Sequence[Right]) -> str:
-    needed = [right for right in rights if right.required]
+    needed = [right for right in rights if right.required and not right.lost]  # what is given on is told by the server
     lines = [f"    everywhere: {_together(right for right in needed if not right.journal and not right.probe)}"]
     if any(right.journal for right in needed):
         lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")

@@ -31,15 +31,10 @@ def _placing(placed: Iterable[Resource], optional: Collection[Resource] = ()) ->
 
 
 def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
-    return tuple(replace(each, required=False, lost=_GIVEN) for each in rights)
+    return tuple(replace(each, required=True, lost=_GIVEN) for each in rights)
 
 
 CHECK_PLACED = _placing((each for each in PLACED if each.kind not in _OF_RUN), (kinds.CONFIG_MAPS,))
 RUN_PLACED = _placing(each for each in PLACED if each.kind not in _OF_CHECK)
 CHECK = (*CHECK_PLACED, *_given((*checks.CHECK, *checks.CHANGED)))
-_PLANNED = {str(each) for each in drains.DRAIN_PLAN}
-RUN = (
-    *drains.DRAIN_PLAN,
-    *RUN_PLACED,
-    *_given(each for each in drains.inside(surges=True) if str(each) not in _PLANNED),
-)
+RUN = (*RUN_PLACED, *_given((*drains.DRAIN_PLAN, *drains.inside(surges=True))))

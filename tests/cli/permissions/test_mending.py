@@ -179,6 +179,16 @@ def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
     assert asked <= {CALLED[action] for action in actions}
 
 
+def test_nobody_gives_what_they_have_not(world: World, tmp_path: Path) -> None:
+    (change,) = (each for each in CHANGES if each.command == "check --in-cluster")
+    lacking = ("list cronjobs.batch", "get pods/log", "get /metrics")
+    held = [each for each in printed(change.command) if each.said not in lacking]
+    ran, who, _ = done(change, held, (), world, tmp_path / "at")
+    assert ran.code == 3 and "you cannot give it rights that you have not yourself" in ran.err
+    assert all(each in ran.err for each in lacking) and "list nodes" not in ran.err
+    assert "Nothing was created" in ran.err and {each.verb for each in who.asked} == {"create"}
+
+
 def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
     """Of what came without the right or the action."""
     if ran.code == BUG or "Traceback" in ran.err:
@@ -195,7 +205,7 @@ def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
 def test_what_is_missing_is_named(change: Change, world: World, tmp_path: Path) -> None:
     """Of what it asks for; the rest of its rights are of other flags. Those that it shares are removed of the other."""
     role, actions, needed = printed(change.command), allowed(change), required(change.command)
-    shared = {each.said for like in change.like for each in printed(like)} - needed
+    shared = {each.said for like in change.like for each in printed(like) if each.said not in required(like)}
     known_actions = {action for like in change.like for action in policy(like)} if actions and change.like else set()
     _, who, asked = done(change, role, actions, world, tmp_path / "whole")
     found = []
