@@ -34,6 +34,8 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
 """What is told about a command at length."""
 
 _SAME = {"drain rehearse": "rehearse"}
+_RIGHTS_OF = {"completion install": "completion"}
+_EVERYBODYS = {"permissions": "Nothing has to be granted: everybody may ask, by the ClusterRole `system:basic-user`."}
 _MADE = "<!-- Generated from the parser and the registered rights by `make docs`. -->\n"
 _NOTHING_WITHOUT = "nothing can be said or done: the command ends"
 
@@ -112,10 +114,13 @@ def _help(action: argparse.Action) -> str:
 def _rights(name: str) -> Iterator[str]:
     """Of the command, and of each of its flags what it needs besides."""
     known = dict.fromkeys((*rights.BY_COMMAND, *rights.ASKED_OF_AWS))
+    name = _RIGHTS_OF.get(name, name)
     mine = [each for each in known if each == name or each.startswith(f"{name} --")]
     if not mine:
         return
-    yield "## Permissions\n\nAs objects to apply: `kubectl eksdoc permissions " + name + "`.\n"
+    policy = "; the policy of IAM: `--iam` instead" if any(rights.ASKED_OF_AWS.get(each) for each in mine) else ""
+    printed = f"`kubectl eksdoc permissions {name} -o yaml`{policy}"
+    yield f"## Permissions\n\n{_EVERYBODYS.get(name, f'As objects to apply: {printed}.')}\n"
     held: set[str] = set()
     for each in mine:
         rows = [(code(str(right)), _where(right), _lost(right)) for right in rights.BY_COMMAND.get(each, ())]
@@ -126,6 +131,8 @@ def _rights(name: str) -> Iterator[str]:
         if new:
             title = f"### {code(each)}{'' if each == name else ', besides'}\n"
             yield f"{title}\n{table(('right', 'where', 'without it'), new)}"
+        doubts = (lost.DOUBTS.get(question) for question in rights.ASKED_OF_AWS.get(each, ()))
+        yield from (f"{doubt}\n" for doubt in doubts if doubt)
 
 
 def _where(right: Right) -> str:
@@ -136,6 +143,7 @@ def _where(right: Right) -> str:
 
 def _lost(right: Right) -> str:
     if right.required:
-        return _NOTHING_WITHOUT
-    unknown = "unknown: " + ", ".join(map(code, right.unknown_without)) if right.unknown_without else ""
+        return right.lost or _NOTHING_WITHOUT
+    codes = rights.codes_lost(right)
+    unknown = "unknown: " + ", ".join(map(code, codes)) if codes else ""
     return "; ".join(filter(None, (unknown, right.lost)))

@@ -152,7 +152,9 @@ def coredns_change_rights() -> str:
     command = "coredns-lameduck --apply"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["coredns-lameduck"])
     rows = [(code(str(right)), right.lost) for right in more]
-    rows += [(code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    shown = rights.ASKED_OF_AWS["coredns-lameduck --set"]
+    asked = (each for each in rights.ASKED_OF_AWS[command] if each not in shown)
+    rows += [(code(each.action), _ASKED[each.operation]) for each in asked]
     return table(("right", "without it"), rows)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsError, UsageError
+from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients
@@ -45,6 +45,7 @@ class LiveAws:
             )
         self.access = access
         self.calls: Counter[str] = Counter()
+        self._denied: set[str] = set()
         self._endpoint = endpoint
         self._tries = tries
         self._ask_person = ask_person
@@ -70,11 +71,24 @@ class LiveAws:
             with self._slots:  # however many ask: lists within lists do
                 return self._asked(question, dict(parameters))
         except (BotoCoreError, ClientError) as error:
-            raise told(error, question, self.access) from error
+            trouble = told(error, question, self.access)
+            if isinstance(trouble, AwsDenied):
+                self._refused(trouble.missing)
+            raise trouble from error
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
             raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
             raise AwsError(f"cannot ask {question.service} in {self.access.region}: {error}") from error
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The actions of IAM that were refused so far, sorted."""
+        with self._lock:
+            return tuple(sorted(self._denied))
+
+    def _refused(self, action: str) -> None:
+        with self._lock:
+            self._denied |= {action} - {""}
 
     def _asked(self, question: Question, parameters: dict[str, Any]) -> Json:
         from botocore import xform_name

@@ -4,11 +4,12 @@ makes a method each, and to find one service botocore looks into all 400."""
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 
 from botocore.loaders import Loader
 
-from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.aws.questions import ALL, Question
 
 BY_CREDENTIALS = frozenset(("signin", "sso", "sso-oidc", "sts"))
 """Services that botocore itself asks, to get credentials."""
@@ -37,3 +38,10 @@ class Models(Loader):  # type: ignore[misc]
             return model
         known = model["operations"]  # an older botocore knows fewer
         return {**model, "operations": {name: known[name] for name in sorted(kept & known.keys())}}
+
+
+@cache
+def models() -> Models:
+    """Of all that the tool asks. One for the process: they are read once, however many clusters, accounts and sessions
+    clients are made for."""
+    return Models(ALL)

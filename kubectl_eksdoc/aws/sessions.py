@@ -15,8 +15,7 @@ from botocore.exceptions import ProfileNotFound
 from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.aws.models import Models
-from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.aws.models import models
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
@@ -46,7 +45,7 @@ class Clients:
         self._lock = threading.Lock()
         self._session: boto3.Session | None = None
         self._made: dict[str, Any] = {}
-        self._models = Models(questions.ALL)
+        self._models = models()
 
     def of(self, service: str) -> Any:
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.streams import say
@@ -43,6 +44,13 @@ def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, a
     if missing:
         said = "; ".join(each.said for each in missing)
         raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
+
+
+def tell_unread(unread: Iterable[str], command: str, around: Surroundings) -> None:
+    """`unread`: rights without which something was not looked at before; the probe is made all the same."""
+    lost = {str(right): right.lost for right in rights.BY_COMMAND[command]}
+    for each in unread:
+        around.note(f"missing right {each}: {lost.get(each) or 'what it tells is unknown'}")
 
 
 def show(formats: Formats[V], view: V, options: GlobalOptions, around: Surroundings) -> None:

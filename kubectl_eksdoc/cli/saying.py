@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # help must not pay for facts
 
 
 class WasRead(Protocol):
-    """A cluster, and what AWS was asked, "" where nothing was."""
+    """A cluster, what AWS was asked, "" where nothing was, and the actions of IAM that it refused."""
 
     @property
     def cluster(self) -> Cluster: ...
@@ -23,13 +23,18 @@ class WasRead(Protocol):
     @property
     def calls(self) -> str: ...
 
+    @property
+    def denied(self) -> tuple[str, ...]: ...
+
 
 def told(world: WasRead, options: GlobalOptions, around: Surroundings) -> None:
-    """On stderr: which cluster it was, and what AWS was asked if somebody looks for a fault."""
+    """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.identity import identity_line
 
     around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    if world.denied:
+        around.note(f"AWS does not let you {', '.join(world.denied)}: what only these tell is unknown")
     if options.debug and world.calls:
         around.note(f"debug: {world.calls}")
 

@@ -101,7 +101,7 @@ def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:
     → auto scaling group → launch template → AMI), and nothing is asked twice."""
     nodes = cluster.nodes
     asked = MachineKeys(
-        instances=tuple(sorted({ident for node in nodes if (ident := instance_of(node))})),
+        instances=_instances(cluster),
         node_groups=tuple(sorted({node.group for node in nodes if node.owner is NodeOwner.MANAGED})),
         account=True,
     )
@@ -110,6 +110,15 @@ def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:
     while (more := _named(told, scaled).without(asked)).any:
         told, asked = told.and_also(tell(more)), asked.and_also(more)
     return MetadataFacts(cluster, told)
+
+
+def facts_of_today(cluster: Cluster, tell: Tell) -> MetadataFacts:
+    """What the nodes that run have; of those that come in their place nothing is asked."""
+    return MetadataFacts(cluster, tell(MachineKeys(instances=_instances(cluster))))
+
+
+def _instances(cluster: Cluster) -> tuple[str, ...]:
+    return tuple(sorted({ident for node in cluster.nodes if (ident := instance_of(node))}))
 
 
 _BY_SCALING_GROUP = (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)

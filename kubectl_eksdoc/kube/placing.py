@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from kubectl_eksdoc.core.model.api_objects import Doc, text_at
 from kubectl_eksdoc.core.model.placing import OF_KIND, NotPlaced
 from kubectl_eksdoc.errors import Unauthorized
@@ -10,6 +13,8 @@ from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
 
 _ESCALATES = "is attempting to grant RBAC permissions not currently held"
 """Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""
+_RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([^]]*)\], Verbs:\[([^]]*)\]\}")
+"""How a rule is written that is not held: pkg/registry/rbac/validation, CompactString, its lists by Go's %q."""
 
 
 class Placing:
@@ -45,6 +50,24 @@ def _not_placed(sent: Sent, doc: Doc) -> NotPlaced:
     if error is not None:
         return NotPlaced(sent.said, right)
     if sent.code == 403 and _ESCALATES in sent.said:
-        return NotPlaced("you cannot give it rights that you have not yourself", f"escalate {right.split()[1]}")
+        lacking = "; ".join(_rights_in(sent.said)) or sent.said
+        return NotPlaced(
+            f"you cannot give it rights that you have not yourself: {lacking}", f"escalate {right.split()[1]}"
+        )
     how = f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
     return NotPlaced(how, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
+
+
+def _rights_in(said: str) -> Iterator[str]:
+    """As the tool names them: ``list nodes``, ``create pods/eviction``, ``get /metrics``."""
+    for groups, resources, verbs in _RULE.findall(said):
+        for group in _words(groups) or [""]:
+            for resource in _words(resources):
+                plural, _, subresource = resource.partition("/") if not resource.startswith("/") else (resource, "", "")
+                full = f"{plural}.{group}" if group else plural
+                of = f"{full}/{subresource}" if subresource else full
+                yield from (f"{verb} {of}" for verb in _words(verbs))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', text)

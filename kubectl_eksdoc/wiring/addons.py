@@ -89,6 +89,11 @@ class AddonWorld:
         return str(getattr(self.aws.aws, "said", ""))
 
     @property
+    def denied(self) -> tuple[str, ...]:
+        """The actions of IAM that AWS has refused so far, sorted."""
+        return tuple(getattr(self.aws.aws, "denied", ()))
+
+    @property
     def eks(self) -> EksCluster:
         return self.aws.cluster
 

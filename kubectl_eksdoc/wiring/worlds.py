@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
@@ -28,3 +28,10 @@ class ReadWorld:
     def calls(self) -> str:
         """What was sent to AWS so far, "" where nothing is."""
         return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The actions of IAM that AWS has refused so far, sorted."""
+        if isinstance(self.aws, Unknown):
+            return missing_rights(self.aws)
+        return tuple(getattr(self.aws.aws, "denied", ()))

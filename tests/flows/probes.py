@@ -71,12 +71,15 @@ class Lab:
     pulling: Pulling = every_image
     users: Mapping[str, User] = field(default_factory=dict)
     pace: Kubelet = Kubelet()
+    objects: Mapping[str, Sequence[Doc]] = field(default_factory=dict)  # more of them, by their resources
 
     @contextlib.contextmanager
     def served(self) -> Iterator[tuple[Server, Api]]:
         plane = ControlPlane(START, StoredFacts(), seed=7)
         plane.load("nodes", self.nodes)
         plane.load("namespaces", [a_namespace("default", self.level), a_namespace("kube-system")])
+        for resource, docs in self.objects.items():
+            plane.load(resource, docs)
         plane.start(self.pace, every_controller, pulling=self.pulling)
         users = {TOKEN: ADMIN, **self.users}
         api = Api(plane, Setup(Access(users), logs=PodLogs(self.services.logs)), Scaled(time.monotonic, SPEED))

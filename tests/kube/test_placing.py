@@ -43,6 +43,15 @@ def test_each_kind_has_its_place() -> None:
     ]
 
 
+GIVES = "you cannot give it rights that you have not yourself"
+GRANTS = "eve is attempting to grant RBAC permissions not currently held"
+LACKING = (
+    '{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}\n'
+    '{APIGroups:[""], Resources:["pods/eviction"], Verbs:["create"]}\n'
+    '{NonResourceURLs:["/metrics"], Verbs:["get"]}'
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -52,8 +61,15 @@ def test_each_kind_has_its_place() -> None:
         (Lost("cut"), NotPlaced("the server gave no answer: cut", maybe=True)),
         (Status(403, "Forbidden", "eve cannot create"), NotPlaced("eve cannot create", "create jobs.batch")),
         (
-            Status(403, "Forbidden", "eve is attempting to grant RBAC permissions not currently held: {}"),
-            NotPlaced("you cannot give it rights that you have not yourself", "escalate jobs.batch"),
+            Status(403, "Forbidden", f"{GRANTS}:\n{{odd}}"),
+            NotPlaced(f"{GIVES}: {GRANTS}:\n{{odd}}", "escalate jobs.batch"),
+        ),
+        (
+            Status(403, "Forbidden", f"{GRANTS}:\n{LACKING}"),
+            NotPlaced(
+                f"{GIVES}: get deployments.apps; list deployments.apps; create pods/eviction; get /metrics",
+                "escalate jobs.batch",
+            ),
         ),
         (Status(422, "Invalid", "bad"), NotPlaced("the server answered 422: bad")),
     ],

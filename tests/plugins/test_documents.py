@@ -64,6 +64,27 @@ def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
             continue
 
 
+_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+TRANSLATED = sorted(page for page in (ROOT / "docs/ko").rglob("*.md") if page.name != "README.md")
+_RUN = re.compile(r"^<!-- run: (.*?) -->.*?^<!-- end run -->", re.DOTALL | re.MULTILINE)
+
+
+def facts_of(page: Path) -> tuple[list[str], set[str], set[str]]:
+    """What a translation must have as well: examples, names of code, and versions and other numbers with a point."""
+    text = page.read_text(encoding="utf-8")
+    prose = re.sub(r"\]\([^)]*\)", "]", _BLOCK.sub("", _RUN.sub("", text)))
+    return _RUN.findall(text), set(re.findall(r"`([a-z][^`]*)`", prose)), set(re.findall(r"\d+(?:\.\d+)+", prose))
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: page.name)
+def test_a_translation_tells_the_same_facts(page: Path) -> None:
+    english = ROOT / "docs" / page.relative_to(ROOT / "docs/ko")
+    examples_here, names_here, numbers_here = facts_of(page)
+    examples_there, names_there, numbers_there = facts_of(english)
+    assert examples_here == examples_there and numbers_here == numbers_there
+    assert names_here == names_there
+
+
 def test_they_are_found() -> None:
     assert len(list(command_lines((ROOT / "README.md").read_text(encoding="utf-8")))) > 40
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.confirming import CHANGES, confirm
 from kubectl_eksdoc.cli.dns.measure_options import Measure
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -36,6 +36,7 @@ class _Read:
 
     cluster: Cluster
     calls: str = ""
+    denied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
         ground = edges.open_ground(options.connection, manner.namespace, MARKS)
         dns = edges.open_dns(options.connection)
         plan = prepared(cluster.nodes, ground, dns, edges.new_probe_id(), manner)
+        tell_unread(plan.unread, COMMAND, around)
         asking = _Asking(options, measure, around, cluster, ground, dns, edges.packed_asker())
         return _dry(asking, plan) if measure.dry else _measured(asking, plan)
     except Forbidden as error:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -21,6 +21,7 @@ from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
     from kubectl_eksdoc.flows.ports import ProbeGround
     from kubectl_eksdoc.render.look import Look
@@ -42,6 +43,7 @@ class _Read:
     cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
     calls: str = ""
+    denied: tuple[str, ...] = ()
     unasked: str = ""
 
 
@@ -88,34 +90,39 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
 
 
 def _read(asking: _Asking) -> _Read:
-    """AWS is asked where it can be; nothing that is measured rests on it."""
+    """AWS is asked of the nodes' instances where it can be, and of nothing else; nothing that is measured rests on
+    it."""
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.core.plan.metadata.sources import service_now
-    from kubectl_eksdoc.flows.metadata import metadata_facts
+    from kubectl_eksdoc.flows.metadata import facts_of_today
 
     request, around = asking.request, asking.around
     try:
-        world = reading.opened(request, around)
-    except (AwsError, UsageError, Forbidden) as error:
+        world = reading.opened(request, around, _kinds(request))
+    except (AwsError, UsageError) as error:
         return _Read(reading.scope(request).of(_cluster(asking)), unasked=error.message)
     cluster = reading.scope(request).of(world.cluster)
     if isinstance(world.aws, Unknown):
         return _Read(cluster, unasked=world.aws.why)
     try:
-        facts = metadata_facts(cluster, world.machines)
+        facts = facts_of_today(cluster, world.machines)
     except AwsError as error:
         return _Read(cluster, calls=world.calls, unasked=error.message)
     services = {node.name: service_now(node, facts).options for node in cluster.nodes}
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
-    return _Read(cluster, known, world.calls)
+    denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
+    return _Read(cluster, known, world.calls, unasked=denied[0].why if denied else "")
+
+
+def _kinds(request: Request) -> tuple[Resource, ...]:
+    return (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
 
 
 def _cluster(asking: _Asking) -> Cluster:
     request, around = asking.request, asking.around
-    wanted = (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
     with ProgressLine(around.stderr) as progress:
-        return around.open_reader(request.source, request.options.connection, progress).read(wanted)
+        return around.open_reader(request.source, request.options.connection, progress).read(_kinds(request))
 
 
 def _manner(asking: _Asking) -> Manner:
@@ -160,6 +167,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     around, cluster = asking.around, read.cluster
     probe = around.edges.new_probe_id()
     plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
+    tell_unread(plan.unread, COMMAND, around)
     if asking.active.dry:
         view = ProbeView(cluster, plan, asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)

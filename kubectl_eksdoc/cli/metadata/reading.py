@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, reaching, saying
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.kinds import Resource
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.flows.metadata import Scope
@@ -15,14 +17,15 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
 NAME = "imds-probe"
 
 
-def opened(request: Request, around: Surroundings) -> MetadataWorld:
-    """
+def opened(request: Request, around: Surroundings, kinds: Sequence[Resource] = ()) -> MetadataWorld:
+    """`kinds`: what is read of the cluster, () for all that is judged by.
+
     Raises:
         EksdocError: as `wiring.metadata.open_metadata`.
     """
     from kubectl_eksdoc.flows.metadata import KINDS
 
-    return opening.opened(around.open_metadata, request, around, KINDS)
+    return opening.opened(around.open_metadata, request, around, kinds or KINDS)
 
 
 def scope(request: Request) -> Scope:

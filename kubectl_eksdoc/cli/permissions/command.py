@@ -104,14 +104,17 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.permissions.gathering import reading, wanted
+    from kubectl_eksdoc.cli.permissions.gathering import doubts, reading, wanted
     from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
 
     request = Request.from_args(args, words)
     commands = request.commands or reading()
     found = wanted(commands, request.places)
     look = looks.decide(request.options, around.stdout, around.environ)
+    doubtful = doubts(commands)
     if request.iam:
+        for line in doubtful:
+            around.note(line)
         return Answer(_policy(request, found, look, around))
     if request.check:
         from kubectl_eksdoc.cli.permissions.checking import checked
@@ -120,7 +123,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     FORMATS.check(request.options.output)
     each = () if request.commands else tuple(wanted([name], request.places) for name in naming.known())
     view = PermissionsView(
-        role_of(request.commands), found, request.commands, request.subjects, request.place, each, __version__
+        role_of(request.commands), found, request.commands, request.subjects, request.place, each, __version__, doubtful
     )
     return Answer(FORMATS.render(view, request.options.output, look))
 

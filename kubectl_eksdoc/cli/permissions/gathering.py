@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.permissions.naming import known
 from kubectl_eksdoc.cli.rights import Right, lost
-from kubectl_eksdoc.cli.rights.drains import PLACING
+from kubectl_eksdoc.cli.rights.placing import CHECK_PLACED, RUN_PLACED
 from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
@@ -31,6 +31,12 @@ def reading() -> tuple[str, ...]:
     return tuple(each for each in known() if each != _COMPLETION and not wanted_by(each, anywhere).changes)
 
 
+def doubts(commands: Sequence[str]) -> tuple[str, ...]:
+    """What actions of these may need besides, in sentences."""
+    asked = (question for each in commands for question in rights.of_aws(each))
+    return tuple(lost.DOUBTS[question] for question in dict.fromkeys(asked) if question in lost.DOUBTS)
+
+
 def wanted(commands: Sequence[str], places: Places) -> Wanted:
     return together([wanted_by(each, places) for each in commands])
 
@@ -50,8 +56,9 @@ def wanted_by(command: str, places: Places) -> Wanted:
 
 def _lost(right: Right) -> str:
     if right.required:
-        return "the command ends with exit code 3"
-    return right.lost or f"unknown: {', '.join(right.unknown_without)}"
+        return right.lost or "the command ends with exit code 3"
+    codes = rights.codes_lost(right)
+    return "; ".join(filter(None, (f"unknown: {', '.join(codes)}" if codes else "", right.lost)))
 
 
 def _permission(command: str, right: Right, places: Places) -> Permission:
@@ -64,7 +71,7 @@ def _namespace(command: str, right: Right, places: Places) -> str:
         return places.journal
     if right.probe:
         return places.probe
-    if command.endswith(" --in-cluster") and right in PLACING and right.resource.namespaced:
+    if command.endswith(" --in-cluster") and right in (*CHECK_PLACED, *RUN_PLACED) and right.resource.namespaced:
         return places.journal
     of_dns = [each for those in rights.MEASURED_WITH.values() for each in those]
     if (command == f"{_DNS} --measure" and right in of_dns) or (command == f"{_DNS} --apply" and right.verb == "patch"):

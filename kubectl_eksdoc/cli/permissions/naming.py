@@ -53,7 +53,7 @@ def _named(words: Sequence[str]) -> Iterator[str]:
         yield _ALIASES.get(base, base)
 
 
-_TAKE_VALUES = ("--changed-since", "--fleet")
+_TAKE_VALUES = ("--changed-since", "--fleet", "--set", "--place", "--autoscale")
 
 
 def _with(base: str, flag: str) -> str:

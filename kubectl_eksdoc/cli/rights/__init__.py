@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.cli.rights import asked, checks, drains, probes
+from kubectl_eksdoc.cli.rights import asked, checks, drains, placing, probes
 from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
 from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Right
@@ -29,6 +29,7 @@ __all__ = [
     "DRAIN_PLAN",
     "MEASURED_WITH",
     "Right",
+    "codes_lost",
     "explained",
     "granted",
     "in_cluster",
@@ -59,6 +60,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe --apply": probes.IMDS_FIX,
     "imds-probe --active": probes.IMDS_ACTIVE,
     "coredns-lameduck": probes.COREDNS,
+    **dict.fromkeys(asked.WISHES, probes.COREDNS_WISH),
     "coredns-lameduck --apply": probes.COREDNS_CHANGE,
     "interruption": probes.INTERRUPTION,
     "coredns-lameduck --measure": probes.DNS_MEASURE,
@@ -69,9 +71,9 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff --fleet": probes.ADDON_DIFF,
     "imds-probe --fleet": probes.IMDS_PROBE,
     "snapshot": checks.SNAPSHOT,
-    "check --in-cluster": drains.PLACING,
+    "check --in-cluster": placing.CHECK,
     "drain run": drains.RUN,
-    "drain run --in-cluster": (*DRAIN_PLAN, *drains.PLACING),
+    "drain run --in-cluster": placing.RUN,
     "drain resume": drains.RUN,
     "drain rollback": drains.ROLLBACK,
     "drain status": drains.STATUS,
@@ -95,7 +97,7 @@ def in_cluster(command: str) -> tuple[Right, ...]:
 def of_aws(command: str) -> tuple[Question, ...]:
     """All that `command` may ask AWS."""
     base = command.partition(" --")[0]
-    more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS else ()
+    more = ASKED_OF_AWS.get(base, ()) if command in ASKED_OF_AWS and command not in asked.WHOLE else ()
     return tuple(dict.fromkeys((*more, *ASKED_OF_AWS.get(command, ()))))
 
 
@@ -117,11 +119,18 @@ def _permission(right: Right, namespace: str) -> Permission:
     return Permission(right.verb, right.resource, right.subresource, namespace)
 
 
+def codes_lost(right: Right) -> tuple[str, ...]:
+    """The finding codes that are unknown without it. They are those of drains: a right that another command has for
+    something else says what that is."""
+    of_drains = right in (*DRAIN_PLAN, *drains.READ_FOR_RUNS)
+    return right.unknown_without if of_drains or not right.lost else ()
+
+
 def _lost(right: Right) -> str:
     if right.required:
         return "nothing can be said at all"
-    codes_lost = right.unknown_without
-    return f"unknown: {', '.join(codes_lost)}" if codes_lost else right.lost
+    codes = right.unknown_without
+    return f"unknown: {', '.join(codes)}" if codes else right.lost
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:
@@ -146,7 +155,7 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
 
 
 def _for_changing(rights: Sequence[Right]) -> str:
-    needed = [right for right in rights if right.required]
+    needed = [right for right in rights if right.required and not right.lost]  # what is given on is told by the server
     lines = [f"    everywhere: {_together(right for right in needed if not right.journal and not right.probe)}"]
     if any(right.journal for right in needed):
         lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")

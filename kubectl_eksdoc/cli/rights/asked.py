@@ -28,6 +28,16 @@ _OF_INTERRUPTION = (
     questions.SPOT_REQUESTS,
 )
 
+_OF_COREDNS = (
+    questions.CALLER,
+    questions.CLUSTER,
+    questions.ADDON,
+    questions.ADDON_VERSIONS,
+    questions.ADDON_CONFIGURATION,
+)
+WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
+"""What is shown of a change to CoreDNS before it is applied, if it is."""
+
 BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
     "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
     "addon-diff": (
@@ -52,13 +62,13 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
         questions.POD_IDENTITIES,
     ),
     "coredns-lameduck": (
-        questions.ADDON,
-        questions.ADDON_VERSIONS,
-        questions.ADDON_CONFIGURATION,
+        *_OF_COREDNS,
         *_OF_INTERRUPTION,
     ),
-    "coredns-lameduck --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
+    **dict.fromkeys(WISHES, _OF_COREDNS),
+    "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _OF_INTERRUPTION,
+    "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
         questions.CREATE_TEMPLATE_VERSION,
@@ -67,5 +77,8 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
         questions.UPDATES,
     ),
 }
-"""The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
-the command without it as well."""
+"""The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
+asked besides those of the command without it, but for `WHOLE`."""
+
+WHOLE = frozenset((*WISHES, "coredns-lameduck --apply", "imds-probe --active"))
+"""They ask nothing but what is listed with them."""

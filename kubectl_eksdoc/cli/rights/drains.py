@@ -8,7 +8,6 @@ from dataclasses import replace
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.placing import PLACED
 
 _LOST: Mapping[Resource, str] = {
     kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
@@ -51,9 +50,6 @@ READ_FOR_RUNS = tuple(
 )
 WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
-
-PLACING = tuple(Right(verb, each, True) for each in PLACED for verb in ("create", "get"))
-"""What ``--in-cluster --apply`` does."""
 
 
 def inside(surges: bool) -> tuple[Right, ...]:

@@ -32,7 +32,7 @@ _LEFTOVERS = "what probes that were killed have left is not found"
 _LEVEL = "whether the namespace allows the host's network is found out when the server refuses the pod"
 IMDS_ACTIVE = (
     Right("list", kinds.NODES, True),
-    Right("list", kinds.PODS, lost="`pod/NAME` is not known, and what EC2 says is not held against what is measured"),
+    Right("list", kinds.PODS, lost="`pod/NAME` is not known"),
     Right("get", kinds.NAMESPACES, lost=_LEVEL),
     Right("list", kinds.CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
     *(Right(verb, kinds.CONFIG_MAPS, True, probe=True) for verb in ("create", "delete")),
@@ -56,7 +56,11 @@ MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction
 """What is needed besides, in CoreDNS's own namespace, by what is to happen while DNS is measured."""
 
 _NO_PATCH = "`--fix node-class` cannot be carried out"
-IMDS_FIX = (*IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
+IMDS_FIX = (
+    *(right for right in IMDS_PROBE if right.verb == "list"),
+    *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")),
+)
+"""No pod is looked into: what is mended is of nodes."""
 
 _NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
 _NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it hears of notices may be unknown"
@@ -91,10 +95,15 @@ INTERRUPTION = (
 _BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
 _BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
 _HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
-COREDNS_CHANGE = (
-    *(each for each in COREDNS if not each.subresource and each.resource is not kinds.SERVICE_ACCOUNTS),
+_OF_NOTICES = (kinds.SERVICE_ACCOUNTS, kinds.EVENTS)
+COREDNS_WISH = (
+    *(each for each in COREDNS if each.resource not in (kinds.PODS, *_OF_NOTICES) or each.required),
     *(Right("get", each, lost=_SINGLE) for each in (kinds.BUDGETS, kinds.SERVICE_ACCOUNTS)),
     Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
+)
+"""What is looked at to say what a change would be."""
+COREDNS_CHANGE = (
+    *COREDNS_WISH,
     Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log"),
     Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy"),
     Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE),

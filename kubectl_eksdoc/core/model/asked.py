@@ -14,6 +14,11 @@ class Unknown:
     missing: str = ""
 
 
+def missing_rights(*answers: object) -> tuple[str, ...]:
+    """Of those that are unknown for want of a right, in their order."""
+    return tuple(dict.fromkeys(each.missing for each in answers if isinstance(each, Unknown) and each.missing))
+
+
 NOT_ASKED = Unknown("it was not asked for")
 
 

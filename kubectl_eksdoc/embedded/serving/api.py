@@ -22,7 +22,7 @@ from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discove
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import deprecations, expressions, metrics, options, reviews, subresources
+from kubectl_eksdoc.embedded.serving import deprecations, expressions, granting, metrics, options, reviews, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
@@ -158,6 +158,8 @@ class Api:
         if target.resource in reviews.ANSWERS:
             doc = self._objects.unstored(request, target)
             return Reply(201, encode(reviews.ANSWERS[target.resource](doc, user)))
+        if verb == "create" and target.resource in granting.ROLES:
+            granting.check(user, target.served.plural, target.key[0], self._objects.unstored(request, target))
         if verb == "watch":
             return self._watch(request, target)
         return self._objects.answer(verb, request, target)

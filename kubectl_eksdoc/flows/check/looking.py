@@ -59,8 +59,16 @@ def way_to(cluster: Cluster, around: CheckAround, target: Version | None) -> Way
     found = way(here, target)
     if isinstance(found, NoPath):
         wanted = "the next version" if target is None else in_words(target)
-        raise UsageError(f"there is no way to {wanted}: {found.why}", f"It is at {in_words(here.version)} now.")
+        raise UsageError(f"there is no way to {wanted}: {found.why}", _where_it_is(here.version, around.eks))
     return found
+
+
+def _where_it_is(version: Version, eks: object) -> str:
+    """`eks`: what EKS says of the cluster, or why it says nothing."""
+    if not isinstance(eks, Unknown):
+        return f"It is at {in_words(version)} now."
+    said = f"It seems to be at {in_words(version)}, by what the cluster itself says; EKS could not be asked: {eks.why}"
+    return f"{said} (missing: {eks.missing})" if eks.missing and eks.missing not in eks.why else said
 
 
 OF_CHANGES = frozenset((Need.CLUSTER_UPDATES, Need.GROUP_UPDATES))

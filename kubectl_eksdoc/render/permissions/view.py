@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.rules.iam_resources import Place
 @dataclass(frozen=True, slots=True)
 class PermissionsView:
     """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
-    there is, where none was named."""
+    there is, where none was named. `doubts`: what an action may need besides, in sentences."""
 
     name: str
     wanted: Wanted
@@ -24,6 +24,7 @@ class PermissionsView:
     place: Place
     each: tuple[Wanted, ...]
     tool_version: str
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import io
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +18,17 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.messages import Reply
 from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.renewing import RenewableField
+from kubectl_eksdoc.kube.patience import Patience
 from tests.cli.permissions.granted import Held, Watched
 from tests.cli.running import Ran
 from tests.fakes import kubeconfigs
@@ -49,6 +54,14 @@ def _told_after(seconds: float) -> Callable[[], AbstractContextManager[Callable[
         yield lambda: int(time.monotonic() > ends_s)
 
     return told
+
+
+@contextmanager
+def _soon_sure(connection: Connection) -> Iterator[Field]:
+    """As `wiring.runs.open_watch`, but that a refusal is believed at once, and not after half a minute."""
+    hasty = Patience(refused=0.2, first_pause=0.05, longest_pause=0.1)
+    with closing(RenewableField(lambda: LiveField(connection, "", patience=hasty))) as watched:
+        yield watched
 
 
 class Site:
@@ -92,13 +105,13 @@ class Desk:
         config = kubeconfigs.one(self.folder / "config", self.site.url(token), name="lab")
         out, err = io.StringIO(), io.StringIO()
         words = command.replace("FILE", str(self.folder / "file.eksdoc")).split()
-        edges = Edges(told_to_stop=_told_after(longest_s))
+        edges = Edges(told_to_stop=_told_after(longest_s), open_watch=_soon_sure)
         around = Surroundings(out, err, {"HOME": str(self.folder), "COLUMNS": "200"}, run_edges=edges)
         code = run([*words, "--kubeconfig", config, *self.reaching], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue()), user
 
 
-def _reaching(aws: World) -> tuple[str, ...]:
+def reaching(aws: World) -> tuple[str, ...]:
     """EKS says another address than that of the served cluster: it is known by the name that TLS would expect."""
     said = aws.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
     aws.forget_calls()
@@ -110,4 +123,4 @@ def desk(site: Site, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(folder))
-    return Desk(site, aws, folder, _reaching(aws))
+    return Desk(site, aws, folder, reaching(aws))

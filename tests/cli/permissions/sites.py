@@ -48,6 +48,8 @@ _POLICIES = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
 _NEXT_WAY = {
     f"list {each}.admissionregistration.k8s.io": "kept for the way to the next version alone" for each in _POLICIES
 }
+_NOTHING = "no update of the add-on comes of it here, so none of its objects is looked at"
+_NO_UPDATE = {f"get {each}": _NOTHING for each in ("poddisruptionbudgets.policy", "serviceaccounts")}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
     Line("rehearse", "rehearse --nodegroup blue -o json", like="drain plan"),
@@ -58,6 +60,19 @@ LINES = (
     Line("imds-probe", "imds-probe -o json", "instances"),
     Line("coredns-lameduck", "coredns-lameduck -o json"),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident"),
+    Line("coredns-lameduck --set", "coredns-lameduck --set lameduck=20s -o json", like="coredns-lameduck"),
+    Line(
+        "coredns-lameduck --place",
+        "coredns-lameduck --place any -o json",
+        never=_NO_UPDATE,
+        like="coredns-lameduck --set",
+    ),
+    Line(
+        "coredns-lameduck --autoscale",
+        "coredns-lameduck --autoscale 2:6 -o json",
+        never=_NO_UPDATE,
+        like="coredns-lameduck --set",
+    ),
     Line("interruption", "interruption -o json", "incident"),
     Line("snapshot", "snapshot FILE --overwrite -o json", "rich", _LOOKED_AT | _NEXT_WAY, _IN_LISTS, "check"),
     Line("drain status", "drain status -o json"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from kubectl_eksdoc.cli.rights import lost
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.errors import UsageError
 from tests.cli.in_cluster.models import problems
-from tests.cli.permissions.granted import held
+from tests.cli.permissions.granted import Held, held, printed
+from tests.cli.run.served import machine
 from tests.cli.running import Ran, run_cli
+from tests.embedded.clients import worlds
 from tests.render.test_golden import check_golden
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -66,6 +69,53 @@ def test_all_that_read_change_nothing() -> None:
 
 def test_every_answer_of_aws_says_what_is_lost_without_it() -> None:
     assert {each for each in questions.ALL if not each.free} == set(lost.OF)
+
+
+def test_codes_are_those_of_drains_and_none_is_left_out() -> None:
+    """`list namespaces` is of CoreDNS's place, too, and without it a drain lacks two things."""
+    dns = " ".join(said("coredns-lameduck --set -o wide").out.split())
+    assert "where an affinity picks namespaces" in dns and "landing-unsure" not in dns
+    plan = said("drain plan -o wide").out
+    (line,) = (each for each in plan.splitlines() if " namespaces " in each)
+    assert "landing-unsure" in line and "metadata.cluster.uid" in line
+
+
+def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
+    """Not in the policy, and told beside it, whichever way it is printed."""
+    policy = said("imds-probe --apply --iam")
+    assert "ec2:RunInstances" not in policy.out and "iam:PassRole" not in policy.out
+    for text in (policy.err, said("imds-probe --apply").out, said("imds-probe --apply -o wide").out):
+        words = " ".join(text.split())
+        assert "ec2:RunInstances" in words and "iam:PassRole" in words and "confidence: medium" in words
+    assert "RunInstances" not in said("imds-probe").out
+
+
+def test_who_sends_a_job_has_the_rights_that_it_gets(tmp_path: Path) -> None:
+    """Kubernetes lets nobody create a role with rights that they have not."""
+    image = ("--image", "reg.example/e:1")
+    check = ("check", "--in-cluster", "--schedule", "@daily", "--cluster-name", "lab", "--region", "eu-west-1")
+    with worlds.served("small-traps") as (server, _):
+        ann = machine(server, tmp_path / "ann")
+        for command, words in (
+            ("check --in-cluster", check),
+            ("check --in-cluster", (*check, "--changed-since", "2h")),
+            ("drain run --in-cluster", ("drain", "run", "--nodegroup", "blue", "--in-cluster", "--surge-singles")),
+        ):
+            ran = ann.run(*words, *image, "-o", "json")
+            assert ran.code == 0, ran.err
+            roles = [doc for doc in json.loads(ran.out)["items"] if doc["kind"] in ("Role", "ClusterRole")]
+            ours = printed(command)
+            given = list(held(roles))
+            assert given and [each for each in given if not _covers(ours, each)] == []
+
+
+def _covers(ours: Sequence[Held], one: Held) -> bool:
+    """The right itself, there or everywhere."""
+    return any(
+        each._replace(namespace="") == one._replace(namespace="")
+        for each in ours
+        if each.namespace in ("", one.namespace)
+    )
 
 
 def test_secrets_are_pointed_out() -> None:

@@ -68,8 +68,8 @@ def removed_in_turn(ann: Desk, line: Line, rights: list[Held]) -> list[str]:
     whole, who = ann.run(line.words, role)
     found = []
     for right in rights:
-        # Who follows a drain believes a refusal after half a minute: rights come and go with tokens.
-        longest_s = 60.0 if right.said in needed else 1.0
+        # Who follows a drain believes a refusal after a while: rights come and go with tokens.
+        longest_s = 30.0 if right.said in needed else 0.3
         fewer, other = ann.run(line.words, [each for each in role if each != right], longest_s)
         more = [str(each) for each in unregistered(other.asked, role)]
         if was_asked(right, [*who.asked, *other.asked]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown, missing_rights
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, DnsPod, DnsService, DnsStand, DnsWorkload, Stream, Target
 from kubectl_eksdoc.core.model.nodes import Node
@@ -28,7 +28,8 @@ class MeasurePod:
 @dataclass(frozen=True, slots=True)
 class MeasurePlan:
     """`absent`: families that do not apply, and why. `affected`: CoreDNS's pods that would be replaced or evicted.
-    `stale`: left by measurements that were killed, and removed before; `others`: of some that may be running."""
+    `stale`: left by measurements that were killed, and removed before; `others`: of some that may be running. `unread`:
+    rights that were missing when it was looked for these."""
 
     ident: str
     manner: Manner
@@ -40,6 +41,7 @@ class MeasurePlan:
     workload: DnsWorkload | None = None
     stale: tuple[Owner, ...] = ()
     others: tuple[Owner, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def changes(self) -> int:
@@ -81,7 +83,9 @@ def plan_measure(nodes: Iterable[Node], facts: DnsFacts, ident: str, manner: Man
     workload = facts.workload if isinstance(facts.workload, DnsWorkload) else None
     affected = _affected(manner.happening, stand, facts.workload) if pods else ()
     asked, absent = targets(service, stand), absent_families(service)
-    plan = MeasurePlan(ident, manner, chosen, pods, asked, absent, affected, workload, stale, others)
+    plan = MeasurePlan(
+        ident, manner, chosen, pods, asked, absent, affected, workload, stale, others, missing_rights(facts.owners)
+    )
     if manner.rate * len(plan.streams) > MOST_A_SECOND:
         raise UsageError(
             f"{manner.rate * len(plan.streams):g} questions a second from each pod are too many",

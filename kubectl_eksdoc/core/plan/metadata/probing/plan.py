@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.core.model.metadata_probe import Network
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import Owner
@@ -18,7 +18,8 @@ _NO_HOST_NETWORK = ("baseline", "restricted")
 @dataclass(frozen=True, slots=True)
 class ProbePlan:
     """`no_host`: why nothing runs on the network of a host, "" if it does. `stale`: left by probes that were killed,
-    and removed before; `others`: of probes that may be running, and left alone."""
+    and removed before; `others`: of probes that may be running, and left alone. `unread`: rights
+    that were missing when it was looked where it may run."""
 
     probe: str
     manner: Manner
@@ -27,6 +28,7 @@ class ProbePlan:
     no_host: str = ""
     stale: tuple[Owner, ...] = ()
     others: tuple[Owner, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -61,4 +63,5 @@ def plan_probe(
     there = () if isinstance(owners, Unknown) else tuple(owners)
     stale = tuple(owner for owner in there if owner.age_s > manner.deadline_s)
     others = tuple(owner for owner in there if owner not in stale)
-    return ProbePlan(probe, manner, alike, probe_pods(probe, chosen, networks), no_host, stale, others)
+    unread = missing_rights(level, owners)
+    return ProbePlan(probe, manner, alike, probe_pods(probe, chosen, networks), no_host, stale, others, unread)

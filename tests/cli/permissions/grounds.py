@@ -1,0 +1,164 @@
+"""Clusters, and what is in AWS beside them, on which something is changed by people with rights of their own."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.embedded.demo.incidents import others
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.addon import updated
+from tests.cli.dns import desk as dns
+from tests.cli.metadata.mended import Fast
+from tests.cli.metadata.probed import ROLE, nodes_are_instances
+from tests.cli.permissions import sites
+from tests.cli.permissions.desk import NAME, reaching
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.flows import probes
+from tests.flows.dns_labs import DnsLab
+from tests.flows.probes import Lab, a_node
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+Users = dict[str, User]
+"""By their tokens."""
+
+
+@contextmanager
+def _not_told() -> Iterator[Callable[[], int]]:
+    yield lambda: 0
+
+
+@dataclass
+class Ground:
+    """A served cluster whose time passes so many times as fast as that of the wall, the account, and a home."""
+
+    server: Server
+    api: Api
+    aws: World
+    home: Path
+    speed: float
+    reaching: tuple[str, ...] = ()
+
+    def run(self, words: str, token: str) -> Ran:
+        """What it says to who has the token."""
+        out, err = io.StringIO(), io.StringIO()
+        config = kubeconfigs.one(self.home / "config", self.server.url(token), name="lab")
+        edges = Edges(told_to_stop=_not_told, clock=Fast(self.speed))
+        around = Surroundings(
+            out,
+            err,
+            {"HOME": str(self.home), "USER": "ann", "COLUMNS": "200"},
+            stdin=io.StringIO(),
+            run_edges=edges,
+            sleep=lambda seconds: time.sleep(seconds / self.speed),
+        )
+        code = run([*words.split(), "--kubeconfig", config, *self.reaching], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+
+Made = Callable[[Users, "World", Path], AbstractContextManager[Ground]]
+
+_GREEN, _BLUE = {"eks.amazonaws.com/nodegroup": "green"}, {"eks.amazonaws.com/nodegroup": "blue"}
+_KARPENTER = {"karpenter.sh/nodepool": "general", "karpenter.k8s.aws/ec2nodeclass": "default"}
+
+
+@contextmanager
+def metadata(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    """A node of EKS's own template, one of its owner's, and one of Karpenter's class; all are instances."""
+    aws.client("eks").create_cluster(
+        name=NAME, version="1.24", roleArn=ROLE, resourcesVpcConfig={"subnetIds": ["subnet-1"]}
+    )
+    aws.eks().ends_when_asked = 2
+    one, two = MetadataOptions("required", 1), MetadataOptions("required", 2)
+    pool = with_value(a_node("pool-0"), ("metadata", "labels"), _KARPENTER)
+    nodes = [a_node("green-0", **_GREEN), a_node("new-0", **_BLUE), pool]
+    lab = Lab(nodes, MetadataServices({"green-0": one, "new-0": two, "pool-0": one}), users=users, objects=_classes())
+    with lab.served() as (server, api):
+        nodes_are_instances(api, aws)
+        yield Ground(server, api, aws, folder, probes.SPEED, reaching(aws))
+
+
+def _classes() -> Mapping[str, Sequence[Doc]]:
+    """Karpenter's, and what defines them."""
+    made = {
+        "CustomResourceDefinition": "customresourcedefinitions.apiextensions.k8s.io",
+        "EC2NodeClass": "ec2nodeclasses.karpenter.k8s.aws",
+        "NodePool": "nodepools.karpenter.sh",
+    }
+    return {of: [doc for doc in others() if doc["kind"] == kind] for kind, of in made.items()}
+
+
+@contextmanager
+def coredns(users: Users, aws: World, folder: Path, managed: bool = True) -> Iterator[Ground]:
+    with dns.served(users) as at:
+        made = dns.desk(at, folder / "made", aws, managed)
+        yield Ground(at[0], at[1], aws, folder, dns.SPEED, reaching(aws))
+        assert made.pods
+
+
+@contextmanager
+def by_hand(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    """A CoreDNS that EKS does not manage."""
+    with coredns(users, aws, folder, managed=False) as made:
+        yield made
+
+
+@contextmanager
+def measured(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    lab = DnsLab(users=users, speed=20.0)
+    with lab.served() as (server, api):
+        yield Ground(server, api, aws, folder, lab.speed)
+
+
+@contextmanager
+def addon(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    """vpc-cni as people have set it."""
+    api = Api(
+        worlds.plane_of("rich"),
+        Setup(Access({**users, worlds.ADMIN_TOKEN: ADMIN})),
+        Scaled(time.monotonic, worlds.SPEED),
+    )
+    with serving(api) as server:
+        updated.desk(server, folder / "made", aws)
+        yield Ground(server, api, aws, folder, worlds.SPEED, reaching(aws))
+    assert list(api.faults) == []
+
+
+@contextmanager
+def rich(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    """That on which `check` is run."""
+    client, names = aws.client("eks"), {"clusterName": NAME}
+    client.create_cluster(name=NAME, version="1.24", roleArn=ROLE, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
+    client.create_addon(addonName="vpc-cni", addonVersion=updated.OLD, **names)
+    client.create_addon(addonName="coredns", **names)
+    site = sites.rich(aws)
+    site.users.update(users)
+    with site.served():
+        assert site.server is not None
+        yield Ground(site.server, site.api, aws, folder, 100.0, reaching(aws))
+
+
+@contextmanager
+def small(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
+    api = Api(worlds.plane_of("small-traps"), Setup(Access(users)), Scaled(time.monotonic, worlds.SPEED))
+    with serving(api) as server:
+        yield Ground(server, api, aws, folder, worlds.SPEED)
+    assert list(api.faults) == []

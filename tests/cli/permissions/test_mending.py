@@ -1,0 +1,222 @@
+"""Each command that mends, measures or leaves objects behind, with exactly the role and the policy that ``permissions``
+prints for it, and with each right removed that is its own: on served clusters, beside the AWS of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kubectl_eksdoc.cli.permissions.gathering import reading
+from kubectl_eksdoc.cli.permissions.naming import known
+from tests.cli.permissions import grounds
+from tests.cli.permissions.answers import BUG
+from tests.cli.permissions.granted import Held, Watched, printed, unregistered
+from tests.cli.permissions.grounds import Made
+from tests.cli.permissions.test_changing import COMMANDS
+from tests.cli.permissions.test_iam import CALLED, allow, calls, policy
+from tests.cli.permissions.test_reading import required, was_asked
+from tests.cli.running import Ran
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+DONE, FOUND, UNSURE = 0, 1, 5
+
+
+@dataclass(frozen=True)
+class Change:
+    """A command line that changes something, and the command of whose rights it is. `like`: that command's rights are
+    removed elsewhere; `silent`: without which it does the same, and why."""
+
+    command: str
+    words: str
+    ground: Made
+    code: int = DONE
+    like: tuple[str, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+_FIX = "imds-probe --apply --yes -o json --fix"
+_LONG = "--verify-for 20m --watch-for 20m --yes --expect-changes 1 -o json"
+_PROBED = ("coredns-lameduck --set",)
+_MEASURE = "--yes --answer-timeout 1s -o json --for"
+_IMAGE = "--image reg.example/e:1 --apply --yes"
+_TOLD_TWICE = "its log and its metrics each tell it; who has neither right is in tests/cli/dns"
+_EITHER = {"get pods/log": _TOLD_TWICE, "get pods/proxy": _TOLD_TWICE}
+CHANGES = (
+    Change("imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", grounds.metadata, FOUND),
+    Change("imds-probe --apply", f"{_FIX} instance-options --expect-nodes 2", grounds.metadata, DONE, ("imds-probe",)),
+    Change(
+        "imds-probe --apply",
+        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 5m",
+        grounds.metadata,
+        DONE,
+        ("imds-probe",),
+    ),
+    Change("imds-probe --apply", f"{_FIX} node-class --expect-nodes 1", grounds.metadata, DONE, ("imds-probe",)),
+    Change(
+        "coredns-lameduck --apply",
+        f"coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown {_LONG}",
+        grounds.coredns,
+        DONE,
+        _PROBED,
+        _EITHER,
+    ),
+    Change(
+        "coredns-lameduck --apply",
+        f"coredns-lameduck --set lameduck=20s --apply --force-conflicts {_LONG}",
+        grounds.by_hand,
+        DONE,
+        _PROBED,
+        _EITHER,
+    ),
+    Change(
+        "coredns-lameduck --measure",
+        f"coredns-lameduck --measure --expect-changes 2 {_MEASURE} 5s",
+        grounds.measured,
+        UNSURE,
+    ),
+    Change(
+        "coredns-lameduck --measure",
+        f"coredns-lameduck --measure=rollout --expect-changes 4 {_MEASURE} 60s",
+        grounds.measured,
+        UNSURE,
+    ),
+    Change(
+        "coredns-lameduck --measure",
+        f"coredns-lameduck --measure=eviction --expect-changes 3 {_MEASURE} 60s",
+        grounds.measured,
+        UNSURE,
+    ),
+    Change(
+        "addon-diff --apply",
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "--accept-unknown addon-field-unknown,addon-values-refused -o json",
+        grounds.addon,
+        DONE,
+        ("addon-diff",),
+    ),
+    Change(
+        "check --in-cluster",
+        "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 4 " + _IMAGE,
+        grounds.small,
+    ),
+    Change(
+        "check --refresh-insights",
+        "check --refresh-insights --only insight-error -o json",
+        grounds.rich,
+        FOUND,
+        ("check",),
+    ),
+    Change(
+        "drain run --in-cluster",
+        f"drain run --in-cluster --nodegroup blue --expect-nodes 1 {_IMAGE}",
+        grounds.small,
+        DONE,
+        ("drain plan",),
+    ),
+)
+"""Each as it goes well, or as well as it can be on such a cluster."""
+OFFERED = {"completion"}
+"""What is offered for the Tab key is no answer: who may not list has nothing offered (test_offered)."""
+
+
+def test_every_command_is_run_with_its_role() -> None:
+    changing = {change.command for change in CHANGES} | set(COMMANDS)
+    assert changing | OFFERED | set(reading()) == set(known())
+
+
+def allowed(change: Change) -> set[str]:
+    """Of IAM, none where it asks AWS nothing."""
+    return policy(change.command) if _asks(change) else set()
+
+
+def _asks(change: Change) -> bool:
+    from kubectl_eksdoc.cli import rights
+
+    return any(question.actions for question in rights.of_aws(change.command))
+
+
+def done(
+    change: Change, held: Iterable[Held], actions: Iterable[str], aws: World, folder: Path
+) -> tuple[Ran, Watched, set[str]]:
+    """By somebody with these rights and actions and no others. What was asked of AWS is told as botocore names it."""
+    aws.reset()
+    folder.mkdir()
+    who = Watched("who", held)
+    with change.ground({"token": who}, aws, folder) as at:
+        aws.forget_calls()
+        allow(aws, set(actions))
+        ran = at.run(change.words, "token")
+        asked = calls(aws)
+        aws.allow()
+    return ran, who, asked
+
+
+@pytest.fixture
+def world(aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    for name, value in {**aws.environ(), "HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    return aws
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
+    change: Change, world: World, tmp_path: Path
+) -> None:
+    role, actions = printed(change.command), allowed(change)
+    ran, who, asked = done(change, role, actions, world, tmp_path / "at")
+    assert ran.code == change.code, ran.err + ran.out
+    assert "is forbidden" not in ran.out + ran.err and "is not authorized" not in ran.out + ran.err, ran.err
+    assert unregistered(who.asked, role) == []
+    assert asked <= {CALLED[action] for action in actions}
+
+
+def test_nobody_gives_what_they_have_not(world: World, tmp_path: Path) -> None:
+    (change,) = (each for each in CHANGES if each.command == "check --in-cluster")
+    lacking = ("list cronjobs.batch", "get pods/log", "get /metrics")
+    held = [each for each in printed(change.command) if each.said not in lacking]
+    ran, who, _ = done(change, held, (), world, tmp_path / "at")
+    assert ran.code == 3 and "you cannot give it rights that you have not yourself" in ran.err
+    assert all(each in ran.err for each in lacking) and "list nodes" not in ran.err
+    assert "Nothing was created" in ran.err and {each.verb for each in who.asked} == {"create"}
+
+
+def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
+    """Of what came without the right or the action."""
+    if ran.code == BUG or "Traceback" in ran.err:
+        return [f"a bug: {ran.err[-400:]}"]
+    if needed and not (ran.code == 3 and missing in ran.err):
+        return [f"it is required, and the exit code is {ran.code}: {ran.err[-300:]}"]
+    if missing not in ran.out + ran.err:
+        return [f"it is nowhere named, and the exit code is {ran.code} instead of {whole}: {ran.err[-300:]}"]
+    return []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_what_is_missing_is_named(change: Change, world: World, tmp_path: Path) -> None:
+    """Of what it asks for; the rest of its rights are of other flags. Those that it shares are removed of the other."""
+    role, actions, needed = printed(change.command), allowed(change), required(change.command)
+    shared = {each.said for like in change.like for each in printed(like) if each.said not in required(like)}
+    known_actions = {action for like in change.like for action in policy(like)} if actions and change.like else set()
+    _, who, asked = done(change, role, actions, world, tmp_path / "whole")
+    found = []
+    for at, right in enumerate(each for each in role if was_asked(each, who.asked) and each.said not in shared):
+        fewer = [each for each in role if each != right]
+        ran, other, _ = done(change, fewer, actions, world, tmp_path / f"right-{at}")
+        more = [str(each) for each in unregistered(other.asked, role)]
+        more += problems(change.code, ran, right.said, right.said in needed)
+        found += [f"without {right.said}: {each}" for each in more if right.said not in change.silent]
+    for at, action in enumerate(sorted(actions - known_actions)):
+        if CALLED[action] in asked:
+            ran, _, _ = done(change, role, actions - {action}, world, tmp_path / f"action-{at}")
+            found += [f"without {action}: {each}" for each in problems(change.code, ran, action, False)]
+    assert found == [], "\n".join(found)

@@ -1,0 +1,55 @@
+"""What the Tab key looks up, with exactly the role and the policy of completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.names import Kind
+from kubectl_eksdoc.wiring.names import Asked, Beside, names_of
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from tests.aws.test_live import prod
+from tests.cli.permissions import sites
+from tests.cli.permissions.desk import NAME, REGION, desk
+from tests.cli.permissions.granted import printed, unregistered
+from tests.cli.permissions.test_iam import CALLED, allow, calls, policy
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+OFFERED = {Kind.NODES, Kind.NODE_GROUPS, Kind.NAMESPACES, Kind.PODS, Kind.PODS_ANYWHERE, Kind.BUDGETS, Kind.ADDONS}
+"""Of kinds of which there are some on that cluster: nobody has run anything."""
+
+
+def at_once(work: Callable[[], object], wait_s: float, longest_s: float) -> None:
+    work()
+
+
+def test_its_role_is_enough_and_no_other_request_is_sent(
+    prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = printed("completion")
+    with sites.rich(prod).served() as site:
+        reached = desk(site, prod, tmp_path, monkeypatch).reaching
+        token, who = site.comes(role)
+        config = kubeconfigs.one(tmp_path / "config", site.url(token), name="lab")
+        connection = replace(Connection(), kubeconfig=config, tls_server_name=reached[-1])
+        allow(prod, policy("completion"))
+        offered = set()
+        for kind in Kind:
+            where = JOURNAL_NAMESPACE if kind is Kind.RUNS else ""
+            asked = Asked(kind, SourceChoice(), connection, where, (NAME, REGION, ""))
+            if names_of(asked, {"HOME": str(tmp_path)}, str(tmp_path), Beside(at_once)):
+                offered.add(kind)
+    assert offered == OFFERED
+    assert unregistered(who.asked, role) == []
+    assert [right.said for right in role if not any(right.allows(action) for action in who.asked)] == []
+    assert calls(prod) <= {CALLED[action] for action in policy("completion")}
