@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.permissions.naming import known
 from kubectl_eksdoc.cli.rights import Right, lost
-from kubectl_eksdoc.cli.rights.placing import CHECK_PLACED, RUN_PLACED
 from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
@@ -71,8 +70,6 @@ def _namespace(command: str, right: Right, places: Places) -> str:
         return places.journal
     if right.probe:
         return places.probe
-    if command.endswith(" --in-cluster") and right in (*CHECK_PLACED, *RUN_PLACED) and right.resource.namespaced:
-        return places.journal
     of_dns = [each for those in rights.MEASURED_WITH.values() for each in those]
     if (command == f"{_DNS} --measure" and right in of_dns) or (command == f"{_DNS} --apply" and right.verb == "patch"):
         return SYSTEM

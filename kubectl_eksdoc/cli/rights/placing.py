@@ -25,13 +25,14 @@ _OF_CHECK = ("CronJob",)
 def _placing(placed: Iterable[Resource], optional: Collection[Resource] = ()) -> tuple[Right, ...]:
     found = []
     for each in placed:
-        found.append(Right("create", each, each not in optional, _NO_FILES if each in optional else ""))
-        found.append(Right("get", each, lost=_ALIKE))
+        here, lost = each.namespaced, _NO_FILES if each in optional else ""
+        found.append(Right("create", each, each not in optional, lost, journal=here))
+        found.append(Right("get", each, lost=_ALIKE, journal=here))
     return tuple(found)
 
 
 def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
-    return tuple(replace(each, required=True, lost=_GIVEN) for each in rights)
+    return tuple(dict.fromkeys(replace(each, required=True, lost=_GIVEN) for each in rights))
 
 
 CHECK_PLACED = _placing((each for each in PLACED if each.kind not in _OF_RUN), (kinds.CONFIG_MAPS,))

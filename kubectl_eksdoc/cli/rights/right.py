@@ -10,8 +10,8 @@ from kubectl_eksdoc.core.model.kinds import Resource
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One RBAC rule, over all namespaces or, if `journal`, in that of the runs' journal, or, if `probe`, in that of a
-    probe's pods. `required`: without it the command cannot answer at all.
+    """One RBAC rule, over all namespaces or, if `journal`, in that of the runs' journal and of what ``--in-cluster``
+    makes, or, if `probe`, in that of a probe's pods. `required`: without it the command cannot answer at all.
 
     `lost` says what the answer lacks without it where no finding code does.
     """

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.demo.incidents import others
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
@@ -31,7 +32,7 @@ from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.flows import probes
-from tests.flows.dns_labs import DnsLab
+from tests.flows.dns_labs import DnsLab, until
 from tests.flows.probes import Lab, a_node
 
 if TYPE_CHECKING:
@@ -125,7 +126,14 @@ def by_hand(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 def measured(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
     lab = DnsLab(users=users, speed=20.0)
     with lab.served() as (server, api):
+        until(lambda: api.now(_serving) >= 2)
         yield Ground(server, api, aws, folder, lab.speed)
+
+
+def _serving(plane: ControlPlane) -> int:
+    """So many pods are Ready: CoreDNS's, for there are no others yet."""
+    held = [item.doc["status"].get("conditions") or () for item in plane.store.list("pods")]
+    return sum({"Ready": "True"}.items() <= {each["type"]: each["status"] for each in one}.items() for one in held)
 
 
 @contextmanager
