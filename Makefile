@@ -8,6 +8,8 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python -m
 PIP    := $(PY) pip --disable-pip-version-check
 SETUP  := setup.cfg pyproject.toml constraints.txt
+# The long tests mostly wait for processes and clocks, so three of them share two cores.
+WAITING = $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores + (cores + 1) / 2)))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long check format docs bench krew clean FORCE
@@ -42,7 +44,7 @@ test: $(VENV)/.installed-test
 	$(PY) pytest -q -n auto --dist worksteal -m "not long"
 
 test-long: $(VENV)/.installed-test
-	$(PY) pytest -q -n auto --dist worksteal -m long
+	$(PY) pytest -q -n $(WAITING) --dist worksteal -m long
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .
