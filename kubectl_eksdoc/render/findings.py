@@ -39,7 +39,7 @@ def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) ->
     for text in evidence:
         lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
     if len(evidence) < len(found.evidence):
-        lines.append(f"{MARGIN * 2}{shown('…', look)} and {len(found.evidence) - len(evidence)} more")
+        lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
     if found.missing and found.missing not in found.evidence:
         lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
     for each in found.remedy if full else _first(found.remedy, named):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
@@ -107,8 +107,10 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
         what = "how long the last upgrade can be taken back"
         yield unknown(codes.ROLLBACK_WINDOW, cluster_of(facts), what, left, Severity.LOW)
     elif left:
-        yield _open(facts, upgrade.begun)
-        yield from _given_up(facts)
+        newer = _newer(facts)
+        against = tuple(_in_the_way_back(facts, newer))
+        yield _open(facts, upgrade.begun, against)
+        yield from _given_up(facts, newer, against)
 
 
 def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> Update | Unknown | None:
@@ -133,9 +135,9 @@ def _before(facts: CheckFacts) -> Version:
     return Version(facts.way.now.major, facts.way.now.minor - 1)
 
 
-def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
+def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Finding:
     now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
-    back, against = in_words(_before(facts)), _in_the_way_back(facts)
+    back = in_words(_before(facts))
     only_if = (
         "once what is in its way now is gone, and all other conditions hold"
         if against
@@ -178,23 +180,23 @@ def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
             yield f"EKS sees in the way back: {each.name} is {each.status}: {each.reason}"
 
 
-def _given_up(facts: CheckFacts) -> Iterator[Finding]:
-    """What is newer than the version to go back to, now; Fargate is not supported at all. Where there is none of
-    either, it is an advice: nothing is wrong with a cluster that was upgraded yesterday."""
+def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
+    """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
+    advice: nothing is wrong with a cluster that was upgraded yesterday."""
     yield from unread(facts, codes.ROLLBACK_WINDOW, "which nodes are in the way back", kinds.NODES)
-    back, said = _before(facts), _in_the_way_back(facts)
+    back = in_words(_before(facts))
     if not _something_follows(facts):
-        if _newer(facts):
-            message = f"nodes have followed: they are brought down before a way back to {in_words(back)}"
-            yield Finding(codes.ROLLBACK_WINDOW, Severity.INFO, Status.PASS, cluster_of(facts), message, said)
+        if newer:
+            message = f"nodes have followed: they are brought down before a way back to {back}"
+            yield Finding(codes.ROLLBACK_WINDOW, Severity.INFO, Status.PASS, cluster_of(facts), message, against)
         return
     yield Finding(
         codes.ROLLBACK_WINDOW,
         Severity.LOW,
-        Status.FAIL if said else Status.PASS,
+        Status.FAIL if against else Status.PASS,
         cluster_of(facts),
-        f"whoever upgrades nodes or add-ons beyond {in_words(back)} gives the way back up: they are brought down first",
-        said,
+        f"whoever upgrades nodes or add-ons beyond {back} gives the way back up: they are brought down first",
+        against,
         (
             Remedy(
                 "Let the control plane run for some days before its nodes and add-ons follow, as long as you may want "
@@ -206,23 +208,17 @@ def _given_up(facts: CheckFacts) -> Iterator[Finding]:
 
 def _newer(facts: CheckFacts) -> list[Node]:
     """Nodes with a kubelet newer than the version to go back to; EKS Auto Mode takes its own down by itself."""
-    return [
-        each
-        for each in facts.cluster.nodes
-        if each.owner is not NodeOwner.AUTO_MODE
-        and each.kubelet is not None
-        and minor_of(each.kubelet) > _before(facts)
-    ]
+    own = (each for each in facts.cluster.nodes if each.owner is not NodeOwner.AUTO_MODE)
+    return [each for each in own if each.kubelet is not None and minor_of(each.kubelet) > _before(facts)]
 
 
-def _in_the_way_back(facts: CheckFacts) -> tuple[str, ...]:
+def _in_the_way_back(facts: CheckFacts, newer: Sequence[Node]) -> Iterator[str]:
     """What is known to be, in clauses."""
-    newer = _newer(facts)
+    if newer:
+        yield f"{number(len(newer), 'node')} newer than {in_words(_before(facts))} already: {named(newer)}"
     fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
-    back = in_words(_before(facts))
-    said = [f"{number(len(newer), 'node')} newer than {back} already: {named(newer)}"] if newer else []
-    said += [f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"] if fargate else []
-    return tuple(said)
+    if fargate:
+        yield f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"
 
 
 def _something_follows(facts: CheckFacts) -> bool:

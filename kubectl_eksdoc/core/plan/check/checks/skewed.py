@@ -96,7 +96,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
                 group.subject,
                 f"{len(behind)} of {counted(group.nodes)} without {in_words(facts.way.target)} yet",
                 (named(behind), *_versions(behind)),
-                (Remedy(f"Upgrade them{after}, in the order of the checklist: kubectl eksdoc check."),),
+                (Remedy(f"Upgrade them{after}, in the order of the checklist.", "kubectl eksdoc check"),),
             )
 
 

@@ -103,7 +103,7 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
         cluster_of(facts),
         f"EKS upgrades the control plane by itself {when}; nodes stay as they are",
         _evidence(found, ending),
-        (Remedy("Upgrade it yourself before, in the order of the checklist: kubectl eksdoc check."),),
+        (Remedy("Upgrade it yourself before, in the order of the checklist.", "kubectl eksdoc check"),),
     )
 
 
