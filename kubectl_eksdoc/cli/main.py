@@ -136,10 +136,16 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
 
 
 def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
-    """The command whose help is all that is asked for: no other needs to be loaded then. None for anything else."""
-    path = tuple(argv[:-1])
-    found = leads_to(path) if argv[-1:] in (["--help"], ["-h"]) else None
-    return path if found is not None and not found.under else None
+    """The command that the first words of `argv` name: no other needs to be loaded then. None where they name none."""
+    path: tuple[str, ...] = ()
+    for word in argv:
+        path = (*path, word)
+        found = leads_to(path)
+        if found is None:
+            return None
+        if not found.under:
+            return path
+    return None
 
 
 def _bug(error: Exception) -> EksdocError:
