@@ -8,8 +8,14 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python -m
 PIP    := $(PY) pip --disable-pip-version-check
 SETUP  := setup.cfg pyproject.toml constraints.txt
-# The long tests mostly wait for processes and clocks, so three of them share two cores.
-WAITING = $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores + (cores + 1) / 2)))
+# Many tests wait for processes and clocks, so three of them share two cores.
+WORKERS = $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores + (cores + 1) / 2)))
+# Rewriting assertions takes three times as long as importing the tests: only what failed is run again with it.
+PYTEST  = $(PY) pytest -q --assert=plain --durations=10 --durations-min=0.01 -n $(WORKERS) --dist worksteal
+DETAILS = { $(PY) pytest -q --last-failed --last-failed-no-failures none; exit 1; }
+# Bytecode is kept with the environment, also where the shell forbids it beside the sources.
+export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
+export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long check format docs bench krew clean FORCE
@@ -41,10 +47,10 @@ demo: $(VENV)/.installed
 	@echo "  kubectl eksdoc drain plan --help"
 
 test: $(VENV)/.installed-test
-	$(PY) pytest -q -n auto --dist worksteal -m "not long"
+	$(PYTEST) -m "not long" || $(DETAILS)
 
 test-long: $(VENV)/.installed-test
-	$(PY) pytest -q -n $(WAITING) --dist worksteal -m long
+	$(PYTEST) -m long || $(DETAILS)
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .

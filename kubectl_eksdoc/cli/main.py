@@ -120,9 +120,10 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
     except ShowText as asked:
         return Answer(asked.text)
     except UsageError:
-        mistyped = first_unknown(argv, parser)
+        whole = tree(prog)
+        mistyped = first_unknown(argv, whole)
         if mistyped:
-            raise unknown_flag(mistyped, parser) from None
+            raise unknown_flag(mistyped, whole) from None
         raise
     if not hasattr(args, "command"):
         if names:

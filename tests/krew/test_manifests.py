@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_eksdoc.core.plan.krew_lint.judging import KrewLint, judged
 from kubectl_eksdoc.host.krew.archive import read_archive
 from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.plugins import BIN, a_tar_gz
+from tests.reading import yaml_of
 from tools.krew.manifests import Manifest, Platform, rendered
 
 HELD = a_tar_gz()
@@ -81,7 +81,7 @@ def test_any_text_is_read_back_as_it_was(tmp_path: Path, text: str) -> None:
     held = linted(tmp_path, wild).manifest
     assert (held.short, held.homepage, held.platforms[0].bin) == (text, text, text)
     assert held.description == f"{text}\n  {text}\n"
-    assert yaml.safe_load(rendered(wild))["spec"]["shortDescription"] == text
+    assert yaml_of(rendered(wild))["spec"]["shortDescription"] == text
 
 
 def test_without_caveats_there_are_none() -> None:

@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.called import COMPLETE, PROG, called_as
 from kubectl_eksdoc.cli.main import run, tree
 from tests import needed
+from tests.reading import yaml_of
 from tools import from_registry
 from tools.krew.platforms import MACHINES
 from tools.registry import PATH, ROOT, Plugin, read
@@ -82,7 +82,7 @@ def test_nothing_that_is_made_of_it_is_stale() -> None:
 
 
 def test_the_rights_of_all_are_in_the_first() -> None:
-    entries = yaml.safe_load(PATH.read_text(encoding="utf-8"))["plugins"]
+    entries = yaml_of(PATH.read_text(encoding="utf-8"))["plugins"]
     whole, *others = ({*entry["rbac"], *entry["rbac_to_change"]} for entry in entries)
     assert set().union(*others) <= whole == {str(each) for held in rights.BY_COMMAND.values() for each in held}
     asked = {action for each in rights.ASKED_OF_AWS.values() for question in each for action in question.actions}
@@ -90,7 +90,7 @@ def test_the_rights_of_all_are_in_the_first() -> None:
 
 
 def test_what_changes_something_stands_apart() -> None:
-    entries = {entry["name"]: entry for entry in yaml.safe_load(PATH.read_text(encoding="utf-8"))["plugins"]}
+    entries = {entry["name"]: entry for entry in yaml_of(PATH.read_text(encoding="utf-8"))["plugins"]}
     for entry in entries.values():
         assert {right.split()[0] for right in entry["rbac"]} <= {"get", "list", "watch"}, entry["name"]
     assert "create pods/eviction" in entries["eksdoc-drain"]["rbac_to_change"]
@@ -109,7 +109,7 @@ def test_a_template_becomes_a_manifest_once_the_bot_has_filled_it_in(plugin: Plu
             uri = line.partition('"')[2].partition('"')[0].replace("{{ .TagName }}", "v1.2.3")
             line = f"{line.partition('{{')[0]}uri: {uri}\n    sha256: {'ab' * 32}"
         lines.append(line.replace("{{ .TagName }}", "v1.2.3"))
-    found = yaml.safe_load("\n".join(lines))
+    found = yaml_of("\n".join(lines))
     assert found["metadata"]["name"] == plugin.name and found["spec"]["version"] == "v1.2.3"
     wanted = [
         {
@@ -134,7 +134,7 @@ def test_the_manifests_of_this_index_are_taken_by_krew(plugin: Plugin) -> None:
 
 
 def test_the_snippet_for_k9s_gives_words_and_no_text_of_a_shell() -> None:
-    for entry in yaml.safe_load(from_registry.k9s(REGISTRY))["plugins"].values():
+    for entry in yaml_of(from_registry.k9s(REGISTRY))["plugins"].values():
         script, _, *words = entry["args"][1:]
         assert entry["command"] == "sh" and "$NAME" not in script and "$CONTEXT" not in script
         assert words[0] == "eksdoc" and words[1] in tree().commands() and words[-2:] == ["--context", "$CONTEXT"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
@@ -22,6 +21,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain import FORMATS, Look, render
 from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change
 from kubectl_eksdoc.render.drain.document import document
+from tests.reading import yaml_of
 from tests.render.comparisons import BASELINE, BEFORE, ELSEWHERE, NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, a_view
 from tests.render.test_golden import check_golden
@@ -84,7 +84,7 @@ def without_times() -> Baseline:
 def test_documents_are_valid_and_all_formats_take_them(baseline: Baseline) -> None:
     view = a_compared_view(baseline)
     assert [e.message for e in JUDGE.iter_errors(document(view))] == []
-    assert yaml.safe_load(render(view, "yaml", Look())) == json.loads(render(view, "json", Look()))
+    assert yaml_of(render(view, "yaml", Look())) == json.loads(render(view, "json", Look()))
     for fmt in ("table", "wide", "markdown", "html"):
         assert "compared with old.json (live data of" in render(view, fmt, Look()).lower()
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.events import NUMBER
+from tests.reading import yaml_of
 from tests.render.plans import a_view
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ def test_yaml_is_the_same_without_libyaml() -> None:
     """A PyYAML built without libyaml has only the emitter in Python."""
     text = render(a_view(), "yaml", Look())
     slow = yaml.dump(
-        yaml.safe_load(text),
+        yaml_of(text),
         Dumper=yaml.SafeDumper,
         sort_keys=False,
         allow_unicode=True,
@@ -37,7 +38,7 @@ def test_yaml_is_the_same_without_libyaml() -> None:
 
 def test_words_that_yaml_would_read_as_something_else_stay_words() -> None:
     odd = ["no", "on", "1.30", "0x10", "1e3", "null", "~", "2026-11-20", "- a", "a: b", "a #b", "", " x ", "1_000", "="]
-    assert yaml.safe_load(to_yaml([*odd])) == odd
+    assert yaml_of(to_yaml([*odd])) == odd
 
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -70,7 +71,7 @@ def test_a_list_that_stands_twice_is_written_twice() -> None:
 
 
 def test_keys_keep_their_order() -> None:
-    assert list(yaml.safe_load(to_yaml({"b": 1, "a": 2}))) == ["b", "a"]
+    assert list(yaml_of(to_yaml({"b": 1, "a": 2}))) == ["b", "a"]
     assert to_json({"b": 1, "a": [True, None]}) == '{\n  "b": 1,\n  "a": [\n    true,\n    null\n  ]\n}\n'
 
 

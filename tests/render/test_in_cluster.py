@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.in_cluster import Manifests, Step, as_json, as_yaml, logs, taken_away
 from tests.core.plan.in_cluster.errands import an_errand
+from tests.reading import yaml_documents
 
 DOCS: tuple[dict[str, Any], ...] = ({"kind": "A", "n": 1, "text": "yes"}, {"kind": "B", "list": ["0", "", "a: b"]})
 
@@ -25,7 +25,7 @@ def test_words_then_documents() -> None:
         "---",
         "kind: A",
     ]
-    assert tuple(yaml.safe_load_all(text)) == DOCS
+    assert tuple(yaml_documents(text)) == DOCS
 
 
 def test_json_is_a_list() -> None:
@@ -36,7 +36,7 @@ def test_json_is_a_list() -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_word_becomes_a_document(about: str, command: str) -> None:
     text = as_yaml(Manifests((about,), (Step("do:", command),), DOCS))
-    assert tuple(yaml.safe_load_all(text)) == DOCS and "\x1b" not in text
+    assert tuple(yaml_documents(text)) == DOCS and "\x1b" not in text
 
 
 def test_commands_name_what_was_made_and_nothing_else() -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.render.rehearsal import Look, render
 from kubectl_eksdoc.render.rehearsal.document import document
+from tests.reading import yaml_of
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, WELL, a_rehearsal, a_rehearsal_view, at
 from tests.render.test_schema import OPTIONAL, check_planted, enum_at, objects, places, words
@@ -42,7 +42,7 @@ def test_documents_are_valid(went: str) -> None:
     view = a_rehearsal_view(REHEARSALS[went])
     said = json.loads(render(view, "json", Look()))
     assert complaints(document(view)) == [] and complaints(said) == []
-    assert yaml.safe_load(render(view, "yaml", Look())) == said
+    assert yaml_of(render(view, "yaml", Look())) == said
 
 
 def test_what_all_documents_have_is_said_once() -> None:

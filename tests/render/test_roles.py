@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import yaml
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.render.roles import roles
+from tests.reading import yaml_documents
 
 CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 
@@ -25,7 +24,7 @@ def test_rights_of_a_group_with_the_same_verbs_are_one_rule() -> None:
             Permission("get", CONFIG_MAPS, namespace="kube-system"),
         ],
     )
-    everywhere, there = yaml.safe_load_all(text)
+    everywhere, there = yaml_documents(text)
     assert (everywhere["kind"], everywhere["metadata"]) == ("ClusterRole", {"name": "eksdoc"})
     assert everywhere["rules"] == [
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "patch"]},

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -24,6 +23,7 @@ from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.markdown import block, code, escape, table
 from kubectl_eksdoc.render.tables import Column
 from tests.builders import NOW, a_node, a_pod
+from tests.reading import yaml_of
 from tests.render.plans import BUDGETS, CLUSTER, HEADROOM, a_finding, a_target, a_view, an_empty_plan
 
 NASTY = (
@@ -116,7 +116,7 @@ def test_json_and_yaml_give_back_what_was_written(text: str) -> None:
     doc: Any = json.loads(render(view, "json", Look()))
     assert doc["metadata"]["cluster"]["context"] == text
     if "\ud800" not in text:  # YAML has no form for half a sign
-        assert yaml.safe_load(render(view, "yaml", Look())) == doc
+        assert yaml_of(render(view, "yaml", Look())) == doc
 
 
 @settings(max_examples=30, deadline=None)

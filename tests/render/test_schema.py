@@ -11,7 +11,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import codes
@@ -23,6 +22,7 @@ from kubectl_eksdoc.core.plan.drain.handoff.offers import Way
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.drain.document import document
+from tests.reading import yaml_of
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
 
 SCHEMA = schemas.load("DrainPlan")
@@ -52,12 +52,12 @@ def test_documents_are_valid(plan: Any) -> None:
     view = a_view(plan)
     assert complaints(document(view)) == []
     assert complaints(json.loads(render(view, "json", Look()))) == []
-    assert complaints(yaml.safe_load(render(view, "yaml", Look()))) == []
+    assert complaints(yaml_of(render(view, "yaml", Look()))) == []
 
 
 def test_yaml_and_json_say_the_same() -> None:
     view = a_view()
-    assert yaml.safe_load(render(view, "yaml", Look())) == json.loads(render(view, "json", Look()))
+    assert yaml_of(render(view, "yaml", Look())) == json.loads(render(view, "json", Look()))
 
 
 def words(enum: type[Enum], *without: Enum) -> set[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.selectors import Requirement, Selector, from_parts
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.render.starters import starter_budgets
+from tests.reading import yaml_documents
 
 KEYS, VALUES = st.sampled_from(["app", "tier", "x.io/y"]), st.sampled_from(["a", "b", "1", "true"])
 REQUIREMENTS = st.one_of(
@@ -36,14 +36,14 @@ def read_back(selector: dict[str, object]) -> Selector:
 @given(st.lists(REQUIREMENTS, max_size=4), st.dictionaries(KEYS, VALUES))
 def test_it_selects_what_the_workload_selects(requirements: list[Requirement], labels: dict[str, str]) -> None:
     selector = Selector(tuple(requirements))
-    (budget,) = yaml.safe_load_all(starter_budgets([a_workload(selector)], ()))
+    (budget,) = yaml_documents(starter_budgets([a_workload(selector)], ()))
     back = read_back(budget["spec"]["selector"])
     assert back.valid and back.matches(labels) == selector.matches(labels)
 
 
 def test_one_of_each_may_be_away() -> None:
     text = starter_budgets([a_workload(from_parts({"app": "web"})), a_workload(from_parts({"app": "db"}), "db")], ())
-    web, db = yaml.safe_load_all(text)
+    web, db = yaml_documents(text)
     assert web == {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -54,7 +54,7 @@ def test_one_of_each_may_be_away() -> None:
 
 
 def test_a_budget_that_is_there_is_not_written_over() -> None:
-    (budget,) = yaml.safe_load_all(starter_budgets([a_workload(from_parts({"app": "web"}))], {"shop/web"}))
+    (budget,) = yaml_documents(starter_budgets([a_workload(from_parts({"app": "web"}))], {"shop/web"}))
     assert budget["metadata"]["name"] == "web-one-at-a-time"
 
 

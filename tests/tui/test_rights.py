@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import yaml
-
 from kubectl_eksdoc.cli import rights as of_commands
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -16,6 +14,7 @@ from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import rights
 from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import a_demo, drive, lines, press
 from tests.tui.test_live import Drives, until
@@ -84,7 +83,7 @@ def test_unknown_counts_as_blocked_and_the_missing_roles_are_copied() -> None:
         text = "\n".join(lines(pilot.app))
         assert "never as absent" in text and "cannot be judged" in text
         await pilot.press("y")
-        (role,) = yaml.safe_load_all(pilot.app.clipboard)
+        (role,) = yaml_documents(pilot.app.clipboard)
         assert role["kind"] == "ClusterRole" and {"create"} in [set(rule["verbs"]) for rule in role["rules"]]
         await pilot.press("escape")
         assert pilot.app.screen is screen

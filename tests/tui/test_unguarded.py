@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-import yaml
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.selectors import NOTHING
@@ -17,6 +15,7 @@ from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import unguarded
 from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, planned
 from tests.tui.test_live import Drives
@@ -83,7 +82,7 @@ def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
         text = "\n".join(lines(pilot.app))
         assert "No budget counts these" in text and "There is no PodDisruptionBudget in this cluster" in text
         await pilot.press("j", "y")
-        budgets = list(yaml.safe_load_all(pilot.app.clipboard))
+        budgets = yaml_documents(pilot.app.clipboard)
         assert {each["kind"] for each in budgets} == {"PodDisruptionBudget"}
         assert said(pilot).startswith("copied, as YAML: budgets for ")
         await pilot.press("m", "1", "m", "n", "2", "y")

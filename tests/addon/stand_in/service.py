@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-import yaml
-
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.ownership.fields import Fields, fields_of
 from kubectl_eksdoc.core.rules.api.ownership.merging import removed, without_new_nulls
@@ -33,6 +31,7 @@ from kubectl_eksdoc.core.rules.api.ownership.trees import Tree, tree_of, united
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 from tests.addon.stand_in.documents import Objects
 from tests.addon.stand_in.rendering import Site, rendered
+from tests.reading import yaml_of
 
 MANAGER = "eks"
 
@@ -164,7 +163,7 @@ def _without(config: Doc, fields: Iterable[str]) -> Doc:
 
 
 def _document(values: str) -> Doc:
-    found = yaml.safe_load(values) if values.strip() else {}
+    found = yaml_of(values) if values.strip() else {}
     if not isinstance(found, dict):
         raise ValueError(f"configuration values are not an object: {values}")
     return found

@@ -8,6 +8,7 @@ import jsonschema
 import yaml
 
 from tests.aws.world.refused import invalid
+from tests.reading import yaml_of
 
 _SAYS = "ConfigurationValue provided in request is not supported: "
 _NOT_ALLOWED = "is not defined in the schema and the schema does not allow additional properties"
@@ -20,7 +21,7 @@ def check(values: str, schema: str) -> None:
     YAML reads JSON too. Errors are worded as EKS words them ($.path: …), as far as such messages were published.
     """
     try:
-        document = yaml.safe_load(values)
+        document = yaml_of(values)
     except yaml.YAMLError as error:
         raise invalid(f"{_SAYS}Unable to parse configuration values: {error}") from None
     if not isinstance(document, dict):

@@ -6,13 +6,13 @@ import base64
 import json
 
 import pytest
-import yaml
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.probe_pods import NotMade
 from tests.cli.dns.desks import Desk, document
 from tests.cli.running import run_cli
 from tests.flows.dns_worlds import LATER, World, in_zone
+from tests.reading import yaml_documents
 
 ROLLOUT, EVICTION = "--measure=rollout", "--measure=eviction"
 TYPED = {"--measure": "prod 2\n", ROLLOUT: "prod 4\n", EVICTION: "prod 3\n"}
@@ -105,7 +105,7 @@ def test_a_rollout_right_is_no_matter_where_nothing_is_rolled_out() -> None:
 def test_a_dry_run_prints_what_kubectl_takes() -> None:
     desk = Desk()
     ran = desk.run(ROLLOUT, "--dry-run")
-    docs: list[Doc] = list(yaml.safe_load_all(ran.out))
+    docs: list[Doc] = yaml_documents(ran.out)
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]
     assert base64.b64decode(docs[0]["binaryData"]["asker.pyz"]) == b"program"
     asked = json.loads(docs[1]["spec"]["containers"][0]["command"][-1])

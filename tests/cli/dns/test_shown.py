@@ -7,13 +7,13 @@ import json
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model import addon_codes, dns_change_codes
 from tests.cli.running import Ran, Terminal
+from tests.reading import yaml_of
 
 SCHEMA = schemas.load("DnsChange")
 JUDGE = jsonschema.Draft202012Validator(SCHEMA)
@@ -59,7 +59,7 @@ def test_wide_names_every_node() -> None:
 def test_documents_are_as_the_schema_says(argv: tuple[str, ...]) -> None:
     told = json.loads(shown(*argv, "-o", "json"))
     assert [error.message for error in JUDGE.iter_errors(told)] == []
-    assert yaml.safe_load(shown(*argv, "-o", "yaml")) == told
+    assert yaml_of(shown(*argv, "-o", "yaml")) == told
     assert told["verified"] is None and told["outcome"] is None and told["applied"] is False
 
 

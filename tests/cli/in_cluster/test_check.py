@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -18,6 +17,7 @@ from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
 from tests.cli.run.served import Machine, machine
 from tests.embedded.clients import worlds
+from tests.reading import yaml_documents
 
 INSIDE = ("check", "--in-cluster", "--cluster-name", "lab", "--region", "eu-west-1", "--image", "reg.example/e:1")
 DAILY = (*INSIDE, "--schedule", "0 6 * * mon-fri")
@@ -103,7 +103,7 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
     (logs,) = (line for line in head.splitlines() if "kubectl logs" in line)
     assert " -f " not in logs, "kubectl follows five pods at most, and there are more of many Jobs"
-    assert [doc["kind"] for doc in yaml.safe_load_all(ran.out)][-1] == "CronJob"
+    assert [doc["kind"] for doc in yaml_documents(ran.out)][-1] == "CronJob"
 
 
 def test_of_a_fleet_each_cluster_has_an_index_and_nothing_is_granted_here(api: Api, ann: Machine) -> None:

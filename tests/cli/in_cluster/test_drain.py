@@ -9,7 +9,6 @@ from gzip import decompress
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
@@ -21,6 +20,7 @@ from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.pods import job_of
 from tests.cli.run.served import Machine, machine
 from tests.embedded.clients import worlds
+from tests.reading import yaml_documents
 
 BLUE = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
 DIGEST = "0" * 64
@@ -71,7 +71,7 @@ def test_it_prints_objects_that_kubernetes_takes_and_creates_none(api: Api, ann:
 def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     ran = ann.run(*BLUE)
     head = [line for line in ran.out.splitlines() if line.startswith("#")]
-    docs = list(yaml.safe_load_all(ran.out))
+    docs = yaml_documents(ran.out)
     run = job_of(docs)["metadata"]["labels"]["app.kubernetes.io/instance"]
     said = "\n".join(head)
     assert f"a Job drains 1 node of lab, as run {run}" in said

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import believed
@@ -44,6 +43,7 @@ from tests.aws.test_live import access
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.reading import yaml_of
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -206,4 +206,4 @@ def _value(name: str, text: str) -> Any:
 
 
 def values_in(text: str) -> Any:
-    return yaml.safe_load(text)
+    return yaml_of(text)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import krew_codes
 from tests.cli.running import run_cli
 from tests.krew.plugins import a_tar_gz, linted, moved
+from tests.reading import yaml_of
 
 SCHEMA = schemas.load("KrewLint")
 JUDGE = jsonschema.Draft202012Validator(SCHEMA)
@@ -56,7 +56,7 @@ def test_what_is_to_be_mended_is_exit_code_1(refused: tuple[str, str]) -> None:
 def test_documents_are_valid(output: str, which: str, request: pytest.FixtureRequest) -> None:
     manifest, archive = request.getfixturevalue(which)
     ran = run_cli("krew-lint", manifest, "--archive", archive, "-o", output)
-    document = json.loads(ran.out) if output == "json" else yaml.safe_load(ran.out)
+    document = json.loads(ran.out) if output == "json" else yaml_of(ran.out)
     assert [error.message for error in JUDGE.iter_errors(document)] == []
     assert document["metadata"]["options"] == {"archive": [archive]}
     assert document["link"] == "kubectl-view_logs"

@@ -11,7 +11,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
@@ -26,6 +25,7 @@ from tests.cli.run.served import Machine, machine
 from tests.cli.running import run_cli
 from tests.flows import probes
 from tests.flows.probes import Kubelet, Lab, a_node, there
+from tests.reading import yaml_documents
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
 GREEN = {"eks.amazonaws.com/nodegroup": "green"}
@@ -261,7 +261,7 @@ def test_a_signal_in_the_middle(desk: Opened, number: int) -> None:
 def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
     at = desk()
     ran = at.machine.run("imds-probe", "--active", "--dry-run")
-    docs: list[Doc] = list(yaml.safe_load_all(ran.out))
+    docs: list[Doc] = yaml_documents(ran.out)
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod", "Pod", "Pod"]
     assert all(doc["spec"]["containers"][0]["command"][-1] == SCRIPT for doc in docs[1:])
     assert "    - |\n      # Who answers" in ran.out, "the script can be read"

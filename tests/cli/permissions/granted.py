@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import yaml
-
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.access import Action, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.targets import words_of
 from tests.cli.running import run_cli
+from tests.reading import yaml_documents
 
 EVERYBODY = restricted("everybody", ())
 _REVIEWS = rights.ACCESS_REVIEWS.plural
@@ -51,7 +50,7 @@ def printed(*commands: str) -> tuple[Held, ...]:
     """What the roles grant that ``permissions COMMAND … -o yaml`` prints; `commands` as they are typed."""
     ran = run_cli("permissions", *(word for each in commands for word in each.split()), "-o", "yaml")
     assert ran.code == 0, ran.err
-    return tuple(held(yaml.safe_load_all(ran.out)))
+    return tuple(held(yaml_documents(ran.out)))
 
 
 def held(docs: Iterable[Doc]) -> Iterator[Held]:

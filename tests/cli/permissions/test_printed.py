@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
@@ -21,6 +20,7 @@ from tests.cli.permissions.granted import Held, held, printed
 from tests.cli.run.served import machine
 from tests.cli.running import Ran, run_cli
 from tests.embedded.clients import worlds
+from tests.reading import yaml_documents
 from tests.render.test_golden import check_golden
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -45,7 +45,7 @@ def test_golden(name: str) -> None:
 
 @pytest.mark.parametrize("command", known())
 def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(command: str) -> None:
-    docs = list(yaml.safe_load_all(said(f"{command} -o yaml --bind Group:ops").out))
+    docs = yaml_documents(said(f"{command} -o yaml --bind Group:ops").out)
     assert [problem for doc in docs for problem in problems(doc)] == []
     assert json.loads(said(f"{command} -o json --bind Group:ops").out)["items"] == docs
     roles = [doc for doc in docs if doc["kind"] in ("Role", "ClusterRole")]
@@ -59,7 +59,7 @@ def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(comma
 
 def test_all_that_read_change_nothing() -> None:
     ran = said("-o yaml")
-    (role,) = (doc for doc in yaml.safe_load_all(ran.out) if doc["kind"] == "ClusterRole")
+    (role,) = (doc for doc in yaml_documents(ran.out) if doc["kind"] == "ClusterRole")
     assert role["metadata"]["name"] == "eksdoc-reader"
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} <= {"get", "list", "watch"}
     policy = json.loads(said("--iam").out)

@@ -12,7 +12,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import addon_codes
@@ -29,6 +28,7 @@ from kubectl_eksdoc.render.addon import AddonView, Look, render
 from kubectl_eksdoc.render.addon.commands import as_json, eksctl, terraform, update_addon
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
 from kubectl_eksdoc.wiring.sources import SourceChoice
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("AddonDiff")
@@ -86,7 +86,7 @@ def test_documents_are_valid(name: str, mode: Mode) -> None:
     shown = view(name, "", mode)
     said = json.loads(render(shown, "json", Look()))
     assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml.safe_load(render(shown, "yaml", Look())) == said
+    assert yaml_of(render(shown, "yaml", Look())) == said
 
 
 def test_what_all_documents_have_is_said_once_and_words_are_those_of_the_code() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -29,6 +28,7 @@ from tests.addon.stand_in import hands
 from tests.addon.test_updating import incident
 from tests.addon.updating import Case
 from tests.builders import a_cluster, a_node
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("AddonUpdate")
@@ -134,7 +134,7 @@ def test_documents_are_valid(number: int) -> None:
     shown = views()[number]
     said = json.loads(render(shown, "json", Look()))
     assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml.safe_load(render(shown, "yaml", Look())) == said
+    assert yaml_of(render(shown, "yaml", Look())) == said
     for output in ("table", "wide"):
         assert render(shown, output, Look(60))
 

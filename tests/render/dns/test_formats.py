@@ -10,7 +10,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from kubectl_eksdoc.render.dns import FORMATS, DnsView
 from kubectl_eksdoc.render.dns.budget_bar import bar
 from kubectl_eksdoc.render.look import Look
 from tests.core.plan.dns.made import NODES, PODS, a_zoned, facts, lameduck, without
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("CorednsLameduck")
@@ -103,7 +103,7 @@ def test_its_words_are_those_of_the_tool() -> None:
 
 
 def test_yaml_is_the_same() -> None:
-    assert yaml.safe_load(FORMATS.render(view("incident"), "yaml", Look(120))) == document("incident")
+    assert yaml_of(FORMATS.render(view("incident"), "yaml", Look(120))) == document("incident")
 
 
 @pytest.mark.parametrize("name", MADE)

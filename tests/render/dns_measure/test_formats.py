@@ -11,7 +11,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from kubectl_eksdoc.core.model import dns_measure_codes
 from kubectl_eksdoc.core.model.dns_measure import DnsService
@@ -24,6 +23,7 @@ from kubectl_eksdoc.render.dns_measure import FORMATS, MANIFESTS, MeasureView
 from kubectl_eksdoc.render.look import Look
 from tests.builders import a_cluster
 from tests.flows.dns_worlds import BOTH, LATER, NODES, Ground, World, in_zone
+from tests.reading import yaml_documents, yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("DnsMeasure")
@@ -83,7 +83,7 @@ def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
     shown = view(**of)
     document = json.loads(FORMATS.render(shown, "json", Look(120)))
     JUDGE.validate(document)
-    assert yaml.safe_load(FORMATS.render(shown, "yaml", Look(120))) == document
+    assert yaml_of(FORMATS.render(shown, "yaml", Look(120))) == document
 
 
 @pytest.mark.parametrize("of", EVERY, ids=str)
@@ -106,6 +106,6 @@ def test_its_words_are_those_of_the_tool() -> None:
 
 def test_a_dry_run_prints_objects_in_every_format() -> None:
     shown = view(made=False)
-    docs = list(yaml.safe_load_all(MANIFESTS.render(shown, "table", Look(80))))
+    docs = list(yaml_documents(MANIFESTS.render(shown, "table", Look(80))))
     assert json.loads(MANIFESTS.render(shown, "json", Look(80)))["items"] == docs
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from kubectl_eksdoc.render.fleet import FORMATS, FleetView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.core.plan.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("Fleet")
@@ -101,7 +101,7 @@ def document(of: FleetView) -> dict[str, Any]:
 def test_it_is_as_its_schema_says() -> None:
     JUDGE.validate(document(view()))
     JUDGE.validate(document(view({"a": refused(2)})))
-    assert yaml.safe_load(FORMATS.render(view(), "yaml", Look())) == document(view())
+    assert yaml_of(FORMATS.render(view(), "yaml", Look())) == document(view())
 
 
 def test_its_words_are_those_of_the_tool() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import interruption_codes
@@ -22,6 +21,7 @@ from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
 from kubectl_eksdoc.render.look import Look
 from tests.builders import NOW, a_budget, a_cluster, a_pod
 from tests.core.plan.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("Interruption")
@@ -95,7 +95,7 @@ def document(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_it_is_as_its_schema_says(name: str) -> None:
     JUDGE.validate(document(name))
-    assert yaml.safe_load(FORMATS.render(view(name), "yaml", Look(120))) == document(name)
+    assert yaml_of(FORMATS.render(view(name), "yaml", Look(120))) == document(name)
 
 
 def test_its_words_are_those_of_the_tool() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import metadata_codes
@@ -20,6 +19,7 @@ from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+from tests.reading import yaml_of
 from tests.render.metadata.made import plan
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -75,7 +75,7 @@ def test_its_words_are_those_of_the_tool() -> None:
 
 
 def test_yaml_is_the_same() -> None:
-    assert yaml.safe_load(FORMATS.render(view(), "yaml", Look(120))) == document()
+    assert yaml_of(FORMATS.render(view(), "yaml", Look(120))) == document()
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

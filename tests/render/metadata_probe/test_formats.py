@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 from kubectl_eksdoc.core.model import metadata_probe_codes
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -26,6 +25,7 @@ from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_probe import FORMATS, MANIFESTS, ProbeView
 from tests.builders import a_cluster, a_node
+from tests.reading import yaml_documents, yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("ImdsActiveProbe")
@@ -134,7 +134,7 @@ def test_its_words_are_those_of_the_tool() -> None:
 
 
 def test_yaml_is_the_same() -> None:
-    assert yaml.safe_load(FORMATS.render(view(), "yaml", Look(120))) == document()
+    assert yaml_of(FORMATS.render(view(), "yaml", Look(120))) == document()
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -168,5 +168,5 @@ def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
 
 def test_what_kubectl_takes_is_the_same_in_both_forms() -> None:
     made = view(made=False)
-    docs = list(yaml.safe_load_all(MANIFESTS.render(made, "yaml", Look(80))))
+    docs = list(yaml_documents(MANIFESTS.render(made, "yaml", Look(80))))
     assert json.loads(MANIFESTS.render(made, "json", Look(80)))["items"] == docs

@@ -12,7 +12,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import addon_codes, addon_past_codes
@@ -31,6 +30,7 @@ from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
 from kubectl_eksdoc.wiring.sources import SourceChoice
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("AddonAftermath")
@@ -139,7 +139,7 @@ def test_documents_are_valid(name: str) -> None:
     for shown in (view(past), view(found(at_night=True)), view(bare)):
         said = json.loads(FORMATS.render(shown, "json", Look()))
         assert [error.message for error in JUDGE.iter_errors(said)] == []
-        assert yaml.safe_load(FORMATS.render(shown, "yaml", Look())) == said
+        assert yaml_of(FORMATS.render(shown, "yaml", Look())) == said
 
 
 def test_what_all_documents_have_is_said_once_and_words_are_those_of_the_code() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model.connection import Connection
@@ -29,6 +28,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.addon.terraform_of_demo import an_incident, of_everything
 from tests.core.plan.addon.terraform.worlds import SPELLINGS
 from tests.host.terraform_plans import a_plan, written
+from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = schemas.load("AddonDiff")
@@ -74,7 +74,7 @@ def test_documents_are_valid_and_findings_name_their_addresses(document: Any, tm
     shown = view(document, tmp_path)
     said = json.loads(FORMATS.render(shown, "json", Look()))
     assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml.safe_load(FORMATS.render(shown, "yaml", Look())) == said
+    assert yaml_of(FORMATS.render(shown, "yaml", Look())) == said
     addresses = [each["address"] for each in said["terraform"]["changes"]]
     for finding in said["findings"]:
         about = finding["subject"]["name"] + "".join(finding["evidence"])
