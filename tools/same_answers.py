@@ -1,6 +1,6 @@
 """Runs every command over the demo and the recorded clusters, in all formats, and keeps or compares the answers.
 
-    python -m tools.same_answers record [DIR]     writes DIR/facts.jsonl.gz and DIR/texts.jsonl.gz
+    python -m tools.same_answers record [DIR]     writes DIR/facts.jsonl.xz and DIR/texts.jsonl.xz
     python -m tools.same_answers compare [DIR]    runs all again; exit code 1 if anything differs (--facts: in facts)
 
 Facts are the exit code and, of a JSON or YAML answer, everything but sentences (strings of four words or more): codes,
@@ -12,8 +12,8 @@ even if the wording hides it. Each command is a process of its own: only the out
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -232,25 +232,26 @@ def record(to: Path, python: str, root: Path) -> int:
     """Writes both files; the same answers give the same bytes."""
     to.mkdir(parents=True, exist_ok=True)
     kept = tuple(answers(python, root))
-    _write(to / "facts.jsonl.gz", ({"command": one.command, "facts": one.facts} for one in kept))
-    _write(to / "texts.jsonl.gz", ({"command": one.command, "texts": one.texts} for one in kept))
+    _write(to / "facts.jsonl.xz", ({"command": one.command, "facts": one.facts} for one in kept))
+    _write(to / "texts.jsonl.xz", ({"command": one.command, "texts": one.texts} for one in kept))
     print(f"{len(kept)} answers recorded in {to}")
     return 0
 
 
 def _write(path: Path, rows: Iterator[Any]) -> None:
     lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
+    # Answers are much alike over megabytes, which gzip does not see.
+    path.write_bytes(lzma.compress(lines.encode()))
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:
-    rows = (json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines())
+    rows = (json.loads(line) for line in lzma.decompress(path.read_bytes()).decode().splitlines())
     return {row["command"]: row[key] for row in rows}
 
 
 def compare(with_: Path, python: str, root: Path, only_facts: bool) -> int:
     """Prints each command whose answer differs, and where first; 1 if there is one."""
-    facts, texts = _read(with_ / "facts.jsonl.gz", "facts"), _read(with_ / "texts.jsonl.gz", "texts")
+    facts, texts = _read(with_ / "facts.jsonl.xz", "facts"), _read(with_ / "texts.jsonl.xz", "texts")
     other_facts = other_texts = count = 0
     for answer in answers(python, root):
         count += 1
