@@ -18,7 +18,7 @@ export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check format docs bench krew clean FORCE
+.PHONY: help demo quick test test-long check format docs bench krew clean FORCE
 # Two pips in one environment get in each other's way, so -j has no say here.
 .NOTPARALLEL:
 # Interrupted, make would remove the file by which it knows that the environment is its own.
@@ -26,7 +26,8 @@ export PYTHONDONTWRITEBYTECODE =
 
 help:
 	@echo "make demo       install into $(VENV) and plan a drain of the built-in cluster"
-	@echo "make test       the quick tests"
+	@echo "make quick      the tests near what changed since main, at most a minute"
+	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the tests that take minutes"
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
@@ -45,6 +46,9 @@ demo: $(VENV)/.installed
 	@echo "  export PATH=\"$(abspath $(BIN)):\$$PATH\""
 	@echo "  kubectl eksdoc drain plan --nodegroup NAME"
 	@echo "  kubectl eksdoc drain plan --help"
+
+quick: $(VENV)/.installed-test
+	$(PY) tools.quick
 
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not long" || $(DETAILS)

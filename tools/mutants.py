@@ -8,7 +8,7 @@
 All mutants are written into one copy of the checkout, each behind a condition on its number. A process imports and
 collects the tests once and then forks for each mutant; the fork runs the tests that enter the mutated function, the
 cheapest first, until one fails. A failing test counts only if it passes without the mutant. `run` needs the reach of
-`tools.reach`, and the same Python.
+`tools.reach`, and the same Python. With --quick it runs what `make quick` would, had only the mutated file changed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tools import quick
 
 ROOT = Path(__file__).resolve().parents[1]
 PURE = ("kubectl_eksdoc/core",)
@@ -220,7 +222,10 @@ class Reached:
 class Server:
     """A pytest plugin: instead of running the tests, it runs for each mutant those that reach it, in a fork."""
 
-    def __init__(self, mutants: Sequence[Mutant], reached: Reached, results: Path, limit: float) -> None:
+    def __init__(
+        self, mutants: Sequence[Mutant], reached: Reached, results: Path, limit: float, near: bool = False
+    ) -> None:
+        self._near = near
         self._mutants = mutants
         self._reached = reached
         self._results = results
@@ -240,6 +245,10 @@ class Server:
 
     def _judged(self, mutant: Mutant, items: Mapping[str, pytest.Item]) -> dict[str, Any]:
         names = [name for name in self._reached.tests_of(mutant) if name in items]
+        if self._near:
+            files = {file: place for place, file in enumerate(quick.chosen([mutant.file]))}
+            names = [name for name in names if name.split("::")[0] in files]
+            names.sort(key=lambda name: files[name.split("::")[0]])
         row: dict[str, Any] = {"number": mutant.number, "tests": len(names), "limit": self._limit}
         budget, cut = self._limit, []
         for name in names:
@@ -253,7 +262,8 @@ class Server:
                 break
             if failed not in self._trusted:
                 self._trusted[failed] = self._forked(0, [items[failed]])[0] is None
-            if self._trusted[failed]:
+            # Twice with the mutant and never without it: a test that fails now and then kills nothing.
+            if self._trusted[failed] and self._forked(mutant.number, [items[failed]])[0] is not None:
                 return row | {"result": "killed", "by": failed, "how": how}
             cut = cut[cut.index(failed) + 1 :]
         return row
@@ -275,7 +285,8 @@ class Server:
             pass
         if begun and begun[-1] == "passed":
             return None, ""
-        how = "timeout" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM else "failed"
+        timed_out = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGPROF)
+        how = "timeout" if timed_out else "failed"
         return (begun[-1] if begun else items[0].nodeid), how
 
     def _in_child(self, number: int, items: Sequence[pytest.Item]) -> None:
@@ -290,8 +301,11 @@ class Server:
         try:
             for item, following in zip(items, [*items[1:], None], strict=True):
                 os.write(self._pipe, f"{item.nodeid}\n".encode())
+                # Of CPU, as other processes may be busy; and for what only waits, of the clock.
+                signal.signal(signal.SIGPROF, signal.SIG_DFL)
+                signal.setitimer(signal.ITIMER_PROF, 10 + 10 * self._reached.seconds[item.nodeid])
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.alarm(30 + int(20 * self._reached.seconds[item.nodeid]))
+                signal.alarm(300)
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             os.write(self._pipe, b"passed\n")
         finally:
@@ -302,7 +316,7 @@ class Server:
             os._exit(1)
 
 
-def run(sample: Path, reach: Path, results: Path, jobs: int, limit: float, root: Path) -> int:
+def run(sample: Path, reach: Path, results: Path, jobs: int, limit: float, root: Path, near: bool) -> int:
     """Judges what is not judged yet; each process appends to a file of its own in `results`."""
     results.mkdir(parents=True, exist_ok=True)
     mutants = read_sample(sample)
@@ -314,14 +328,16 @@ def run(sample: Path, reach: Path, results: Path, jobs: int, limit: float, root:
     with tempfile.TemporaryDirectory(prefix="eksdoc-mutants-") as folder:
         tree = Path(folder)
         copied(mutants, tree, root)
-        shutil.copy2(Path(__file__), tree / "tools" / "mutants.py")
+        for tool in ("mutants.py", "quick.py"):
+            shutil.copy2(Path(__file__).with_name(tool), tree / "tools" / tool)
         env = {**os.environ, "PYTHONPATH": folder, "EKSDOC_MUTANT": "0"}
         shares = [[str(mutant.number) for mutant in left[at::jobs]] for at in range(jobs)]
         where = [str(path.resolve()) for path in (sample, reach)]
         serving = [
             subprocess.Popen(
                 [sys.executable, "-m", "tools.mutants", "serve", *where]
-                + [str((results / f"{at}.jsonl").resolve()), str(limit), ",".join(share)],
+                + [str((results / f"{at}.jsonl").resolve()), str(limit), ",".join(share)]
+                + ["--quick"] * near,
                 cwd=tree,
                 env=env,
             )
@@ -331,9 +347,9 @@ def run(sample: Path, reach: Path, results: Path, jobs: int, limit: float, root:
         return max((server.wait() for server in serving), default=0)
 
 
-def serve(sample: Path, reach: Path, result: Path, limit: float, numbers: frozenset[int]) -> int:
+def serve(sample: Path, reach: Path, result: Path, limit: float, numbers: frozenset[int], near: bool) -> int:
     mutants = [mutant for mutant in read_sample(sample) if mutant.number in numbers]
-    plugin = Server(mutants, Reached.read(reach), result, limit)
+    plugin = Server(mutants, Reached.read(reach), result, limit, near)
     return int(pytest.main(["-q", "-m", "not long", "-p", "no:cacheprovider", "-p", "no:xdist"], plugins=[plugin]))
 
 
@@ -373,6 +389,7 @@ def main() -> int:
         one.add_argument("sample", type=Path)
     for one in (running, serving):
         one.add_argument("reach", type=Path)
+        one.add_argument("--quick", action="store_true", help="only the tests of make quick")
     for one in (running, serving, reporting):
         one.add_argument("results", type=Path)
     running.add_argument("--jobs", type=int, default=2)
@@ -390,10 +407,10 @@ def main() -> int:
         args.to.write_text(json.dumps([asdict(mutant) for mutant in chosen], indent=1), encoding="utf-8")
         return 0
     if args.command == "run":
-        return run(args.sample, args.reach, args.results, args.jobs, args.limit, args.root.resolve())
+        return run(args.sample, args.reach, args.results, args.jobs, args.limit, args.root.resolve(), args.quick)
     if args.command == "serve":
         numbers = frozenset(int(number) for number in args.numbers.split(","))
-        return serve(args.sample, args.reach, args.results, args.limit, numbers)
+        return serve(args.sample, args.reach, args.results, args.limit, numbers, args.quick)
     return report(args.sample, args.results)
 
 
