@@ -29,7 +29,7 @@ def to_yaml(document: Json, ascii_only: bool = False, blocks: bool = False) -> s
     except UnicodeEncodeError:
         # libyaml takes no lone surrogate; the emitter in Python writes its escape.
         return _yaml(document, False, quick=False)
-    if not ascii_only and not text.isascii() and any(unsafe(char) for char in text if char != "\n"):
+    if not ascii_only and not text.isascii() and any(unsafe(char) for char in set(text) if char != "\n"):
         return _yaml(document, False, blocks=blocks)
     return text
 
@@ -51,7 +51,7 @@ def _escaped(text: str) -> str:
     """
     if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(_unicode(char) if char != "\n" and unsafe(char) else char for char in text)
+    return text.translate({ord(char): _unicode(char) for char in set(text) if char != "\n" and unsafe(char)})
 
 
 def _unicode(char: str) -> str:

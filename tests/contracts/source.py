@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -23,8 +24,49 @@ def files(top: Path) -> Iterator[Path]:
 
 
 @cache
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+    """Not kept: with some thousand trees in memory, each garbage collection takes longer than parsing them again."""
+    return ast.parse(text(path), str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the rules of the house ask of a file. Of a function its name and length, of a call its line and text."""
+
+    docstring: str
+    modules: frozenset[str]
+    functions: tuple[tuple[str, int], ...]
+    sleeps: tuple[tuple[int, str, float], ...]
+    searches: tuple[tuple[int, str], ...]
+
+
+@cache
+def outline(path: Path) -> Outline:
+    """Each file is parsed once for all rules."""
+    module = tree(path)
+    modules: set[str] = set()
+    functions, sleeps, searches = [], [], []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.add(node.module.partition(".")[0])
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            functions.append((node.name, (node.end_lineno or node.lineno) - node.lineno + 1))
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
+            called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            given = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+            if called == "sleep" and isinstance(given, (int, float)):
+                sleeps.append((node.lineno, ast.unparse(node), float(given)))
+            if called == "which":
+                searches.append((node.lineno, ast.unparse(node)))
+    return Outline(
+        ast.get_docstring(module) or "", frozenset(modules), tuple(functions), tuple(sleeps), tuple(searches)
+    )
 
 
 def name(path: Path) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.contracts.source import PACKAGE, ROOT, files, name, tree
+from tests.contracts.source import PACKAGE, ROOT, files, name, outline, text
 
 OURS = [*files(PACKAGE), *files(ROOT / "tools"), *files(ROOT / "bench")]
 TESTS = list(files(ROOT / "tests"))
@@ -20,14 +19,14 @@ LONGEST_FUNCTION = 60
 
 
 def test_a_file_opens_with_a_sentence() -> None:
-    filled = (p for p in (*OURS, *TESTS) if p.read_text(encoding="utf-8").strip())
-    silent = [name(p) for p in filled if len((ast.get_docstring(tree(p)) or "").split()) < 3]
+    filled = (p for p in (*OURS, *TESTS) if text(p).strip())
+    silent = [name(p) for p in filled if len(outline(p).docstring.split()) < 3]
     assert silent == [], "these files do not say what they are for"
 
 
 def test_a_package_has_a_charter() -> None:
     packages = (p for p in files(PACKAGE) if p.name == "__init__.py" and p.parent != PACKAGE)
-    texts = {name(p): ast.get_docstring(tree(p)) or "" for p in packages}
+    texts = {name(p): outline(p).docstring for p in packages}
     loose = [at for at, text in texts.items() if "Belongs here:" not in text or "Never here:" not in text]
     assert loose == [], "these packages must say what belongs and what never does"
 
@@ -39,22 +38,18 @@ def test_no_module_is_a_drawer_for_everything() -> None:
 
 @pytest.mark.parametrize(("those", "longest"), [(OURS, 400), (TESTS, 500)], ids=["ours", "tests"])
 def test_files_stay_small(those: list[Path], longest: int) -> None:
-    lines = {name(p): len(p.read_text(encoding="utf-8").splitlines()) for p in those}
+    lines = {name(p): len(text(p).splitlines()) for p in those}
     assert {at: n for at, n in lines.items() if n > longest} == {}, "the second noun of these files wants its own file"
 
 
 def test_functions_stay_small() -> None:
     long = [
-        f"{name(path)}: {f.name}: {_lines(f)} lines"
+        f"{name(path)}: {function}: {lines} lines"
         for path in OURS
-        for f in ast.walk(tree(path))
-        if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)) and _lines(f) > LONGEST_FUNCTION
+        for function, lines in outline(path).functions
+        if lines > LONGEST_FUNCTION
     ]
     assert long == [], "these functions do more than one thing"
-
-
-def _lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (function.end_lineno or function.lineno) - function.lineno + 1
 
 
 # Patched tests pass whatever the code does; ours inject.
@@ -63,20 +58,10 @@ _PATCHES = re.compile(r"mock\.patch|@patch\b|unittest\.mock|mocker\.|monkeypatch
 
 def test_tests_patch_nothing_of_ours() -> None:
     others = (p for p in TESTS if p != Path(__file__).resolve())
-    assert [name(p) for p in others if _PATCHES.search(p.read_text(encoding="utf-8"))] == [], "these patch; inject"
-
-
-def _sleeps(path: Path) -> list[str]:
-    """Calls of a sleep over 0.2 s in the test's own process; a script that hangs in another one may say more."""
-    calls = (node for node in ast.walk(tree(path)) if isinstance(node, ast.Call) and node.args)
-    return [
-        f"{name(path)} line {call.lineno}: {ast.unparse(call)}"
-        for call in calls
-        if ast.unparse(call.func).split(".")[-1] == "sleep"
-        and isinstance(call.args[0], ast.Constant)
-        and call.args[0].value > 0.2
-    ]
+    assert [name(p) for p in others if _PATCHES.search(text(p))] == [], "these patch; inject"
 
 
 def test_tests_do_not_sleep_long() -> None:
-    assert [sleep for path in TESTS for sleep in _sleeps(path)] == []
+    """Over 0.2 s in the test's own process; a script that hangs in another one may say more."""
+    found = [f"{name(p)} line {line}: {call}" for p in TESTS for line, call, s in outline(p).sleeps if s > 0.2]
+    assert found == []

@@ -36,7 +36,9 @@ case "$*" in
     case "$*" in *"[test]"*) echo "pip test" ;; *) echo "pip" ;; esac >> "$LOG"
     ! fails pip ;;
   "-m kubectl_eksdoc "*) echo "demo" >> "$LOG"; exit 1 ;;
-  "-m pytest "*) echo "pytest" >> "$LOG" ;;
+  "-m pytest "*)
+    case "$*" in *--last-failed*) echo "pytest of what failed" ;; *) echo "pytest" ;; esac >> "$LOG"
+    ! fails pytest ;;
   --version) echo "Python 3.9.1" ;;
   *) echo "unexpected: $*" >> "$LOG"; exit 99 ;;
 esac
@@ -86,6 +88,12 @@ def test_the_first_run_installs_and_the_next_does_not(clone: Clone) -> None:
     assert clone.make("test") == ["pip test", "pytest"]
     assert clone.make("test") == ["pytest"]
     assert clone.make("demo") == ["demo"]
+
+
+def test_what_failed_is_run_again_in_detail_and_fails(clone: Clone) -> None:
+    clone.make("test")
+    for target in ("test", "test-long"):
+        assert clone.make(target, fail="pytest", code=2) == ["pytest", "pytest of what failed"]
 
 
 def test_other_requirements_are_installed(clone: Clone) -> None:
