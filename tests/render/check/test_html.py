@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.check import FORMATS, CheckView
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
 from kubectl_eksdoc.render.look import Look
-from tests.cli.running import run_cli
+from tests.cli.check import asked
 from tests.core.plan.check.healthy import healthy
 from tests.render import plans
 from tests.render.check.checked import LOOK, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, usual, view
@@ -57,7 +56,7 @@ def read(text: str) -> Page:
 
 
 def demo(*argv: str) -> str:
-    return run_cli("check", "--demo", *argv, "-o", "html").out
+    return asked.check("--demo", *argv, "-o", "html").out
 
 
 PAGES = {
@@ -74,7 +73,10 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
+LONG = ("at the target", "hurting")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in PAGES])
 def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
     text = PAGES[name]()
     page = read(text)
@@ -152,7 +154,7 @@ def test_the_worst_area_comes_first_and_within_it_the_worst_finding() -> None:
 
 
 def test_every_finding_of_the_document_is_on_the_page_with_its_commands() -> None:
-    document = json.loads(run_cli("check", "--demo", "--target", "1.34", "-o", "json").out)
+    document = asked.document("--demo", "--target", "1.34")
     said = read(demo("--target", "1.34")).text
     for found in document["findings"]:
         assert re.sub(r"\s+", " ", found["message"]) in said and found["code"] in said
