@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.parser import ShowText, spelled_out, strays, until_dashes
+from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, strays, until_dashes
 from tools import documents, examples
 from tools.registry import ROOT
 
@@ -49,9 +50,14 @@ def words_of(line: str) -> list[str]:
     return words[1:]
 
 
+@cache
+def whole_tree() -> Parser:
+    return tree()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
-    parser = tree()
+    parser = whole_tree()
     for line in command_lines(page.read_text(encoding="utf-8")):
         program, *words = words_of(line)
         if program != "eksdoc":

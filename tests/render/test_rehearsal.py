@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,7 +25,7 @@ from tests.builders import a_node
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, TIMED, WELL, a_rehearsal, a_rehearsal_view, as_planned, at
 from tests.render.test_encode import loaded
-from tests.render.test_safety import NASTY, PAINT, unsafe_signs
+from tests.render.test_safety import LOOKS, NASTY, PAINT, unsafe_signs
 
 TEXTS = ("table", "wide", "markdown")
 
@@ -176,6 +179,7 @@ def test_a_format_that_is_none_is_refused() -> None:
         render(a_rehearsal_view(), "html", Look())
 
 
+@cache
 def many() -> RecordView:
     """A hundred nodes, a hundred pods that wait, and moments for more than a ticket has room for."""
     first = next(target for target in TIMED.targets if target.order)
@@ -201,8 +205,11 @@ def test_a_ticket_is_not_longer_than_github_takes() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize("view", [a_rehearsal_view(), a_rehearsal_view(BADLY), many()], ids=["well", "badly", "many"])
-def test_no_line_is_wider_than_the_terminal(view: RecordView, width: int, ascii_only: bool) -> None:
+@pytest.mark.parametrize(
+    "made", [a_rehearsal_view, lambda: a_rehearsal_view(BADLY), many], ids=["well", "badly", "many"]
+)
+def test_no_line_is_wider_than_the_terminal(made: Callable[[], RecordView], width: int, ascii_only: bool) -> None:
+    view = made()
     look = Look(width=width, ascii=ascii_only)
     lines = render(view, "table", look).splitlines()
     assert [line for line in lines if len(line) > width] == []
@@ -235,9 +242,16 @@ def check(text: str, fmt: str, look: Look) -> None:
 
 
 @pytest.mark.parametrize("fmt", FORMATS.by_name)
+def test_names_of_a_dump_do_not_move_the_cursor(fmt: str) -> None:
+    for text, look in zip(NASTY, itertools.cycle(LOOKS), strict=False):
+        check(f"a{text}b", fmt, look)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fmt", FORMATS.by_name)
 @pytest.mark.parametrize("text", NASTY)
-def test_names_of_a_dump_do_not_move_the_cursor(fmt: str, text: str) -> None:
-    for look in (Look(), Look(colour=True), Look(ascii=True)):
+def test_names_of_a_dump_do_not_move_the_cursor_in_any_look(fmt: str, text: str) -> None:
+    for look in LOOKS:
         check(f"a{text}b", fmt, look)
 
 
