@@ -61,6 +61,7 @@ def test_kubectl_finds_all_of_them_without_a_warning(folder: Path) -> None:
     assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
 
 
+@pytest.mark.long
 @SUBCOMMANDS
 def test_help_is_that_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     found = run(str(folder / plugin.binary), "--help")
