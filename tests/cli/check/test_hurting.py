@@ -63,6 +63,7 @@ def test_targets_on_the_demo_suffer_as_their_controller_has_no_credentials_and_l
     assert suspects[2]["undo"].startswith("Undo: kubectl label namespace edge ")
 
 
+@pytest.mark.long
 def test_a_cause_that_stops_no_upgrade_is_one_all_the_same(tmp_path: Path) -> None:
     seen = [{"code": each, "reason": "seen", "until": "2027-01-01"} for each in ("imds-pods-broken", "pods-bouncing")]
     ran = check("--symptom", "targets", "--suppressions", suppressions(tmp_path, *seen))

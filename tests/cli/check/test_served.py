@@ -128,7 +128,7 @@ def test_what_is_planted_is_found_and_what_is_asked_of_aws_is_registered(
     assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
 
 
-ONE_IN = 6
+ONE_IN = 8
 """Of the checks, so many are tried in the quick tests; the long ones try all."""
 
 
