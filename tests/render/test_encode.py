@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.drain import Look, render
@@ -47,6 +47,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(), VALUES))
 @pytest.mark.long
 def test_yaml_is_what_pyyaml_dumps(document: dict[str, Any]) -> None:
