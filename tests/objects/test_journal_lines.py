@@ -17,7 +17,7 @@ from tests.journals import ENTRIES, JOURNALS
 
 INTENT = Intent(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
 NOTE = Note(5, NOW, Noted.PAUSED)
-FEW, MANY = 40, 300
+FEW, MANY = 30, 300
 
 
 def comes_back(entries: list[Entry]) -> None:

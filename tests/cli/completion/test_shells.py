@@ -53,7 +53,6 @@ def around(home: Path) -> dict[str, str]:
 QUICK_LINES = (
     ("kubectl-eksdoc drain plan --demo --nodegroup ", ("drain", "plan", "--demo", "--nodegroup", ""),
      ["blue", "general", "green"]),
-    ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
     ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
 )  # fmt: skip
 
@@ -68,6 +67,7 @@ def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str])
     ("line", "words", "replies"),
     [
         ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
+        ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
         ("kubectl-eksdoc check --gate=", ("check", "--gate", "="), ["before-control-plane", "before-nodes", "after"]),
         # What stands behind the last : is all that bash replaces.
         ("kubectl-eksdoc check --context arn:aws:eks:eu",

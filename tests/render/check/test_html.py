@@ -74,7 +74,7 @@ PAGES = {
 }
 
 
-LONG = ("at the target", "hurting")
+LONG = ("at the target", "hurting", "one gate")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in PAGES])
