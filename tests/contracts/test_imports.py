@@ -75,7 +75,9 @@ def _plant(folder: Path, where: str, module: str) -> None:
         imported.write_text('"""Planted."""\n', encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_import_contracts_hold() -> None:
+    """`make check` says it first."""
     code, text = lint_imports(ROOT)
     assert code == 0, text.partition("Broken contracts")[2] or text
 

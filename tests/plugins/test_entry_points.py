@@ -69,6 +69,7 @@ def test_help_is_that_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--help"))
 
 
+@pytest.mark.long
 @SUBCOMMANDS
 def test_answers_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     words = DEMO[plugin.command]

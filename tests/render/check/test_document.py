@@ -22,7 +22,7 @@ JUDGE = jsonschema.Draft202012Validator(schemas.load("UpgradeCheck"))
     [
         pytest.param(("--target", "1.36"), marks=pytest.mark.long),
         ("--target", "1.33"),
-        ("--gate", "after"),
+        pytest.param(("--gate", "after"), marks=pytest.mark.long),
         ("--symptom", "dns", "--changed-since", "60d"),
         pytest.param(("--symptom", "credentials"), marks=pytest.mark.long),
         ("--target", "1.34", "--suppressions", "FILE"),
