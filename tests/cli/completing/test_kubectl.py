@@ -146,6 +146,7 @@ def test_what_was_found_is_remembered(home: Path) -> None:
     assert len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_what_may_not_be_listed_is_not_offered(home: Path) -> None:
     with ApiServer() as server:
         server.forbidden.add(kinds.NODES)

@@ -75,7 +75,7 @@ def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, An
     assert text == path.read_text(encoding="utf-8")
 
 
-WAYS = itertools.cycle((Happening.ROLLOUT, Happening.WATCH, Happening.EVICTION, Happening.EVICTION))
+WAYS = itertools.cycle((Happening.ROLLOUT, Happening.WATCH, Happening.EVICTION, Happening.EVICTION, Happening.ROLLOUT))
 QUICK: list[dict[str, Any]] = [{"of": of, "how": how} for of, how in zip(WORLDS, WAYS, strict=False)]
 QUICK += [{"made": False}, {"left": ("a", "b")}]
 """Each world, and each way of waiting; the long tests have each world in each way."""
