@@ -1,4 +1,5 @@
-"""What every page looks like over the built-in cluster, sign by sign: on wide and narrow terminals, and in ASCII."""
+"""What every page looks like over the built-in cluster, sign by sign: on wide and narrow terminals, and in ASCII; some
+in colour as well, as pictures."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.render.test_golden import check_golden
+from tests.tui.pictures import DOCS, PICTURES, check_picture
 from tests.tui.pilots import NARROW, WIDE, drive, lines, press
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -29,28 +31,36 @@ PAGES = {
 }
 
 
+WIDE_PICTURES = ("budgets", "waves", "blockers", "what-if", "pods-blocked", "knobs")
+PICTURED = {
+    **{f"{page}-120x36": PICTURES / f"{page}.svg" for page in WIDE_PICTURES},
+    "nodes-120x36": DOCS / "screens.svg",
+    "nodes-80x24": PICTURES / "nodes-80x24.svg",
+    "nodes-ascii": PICTURES / "nodes-ascii.svg",
+}
+
+
+async def check_page(page: str, name: str, pilot: Pilot[int]) -> None:
+    await press(pilot, *PAGES[page])
+    pilot.app.clear_notifications()
+    await pilot.pause()
+    check_golden(GOLDEN / f"{page}-{name}.txt", "\n".join(lines(pilot.app)) + "\n")
+    if f"{page}-{name}" in PICTURED:
+        check_picture(PICTURED[f"{page}-{name}"], pilot.app)
+
+
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
 def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
-    seen: list[str] = []
-
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        await press(pilot, *PAGES[page])
-        pilot.app.clear_notifications()
-        await pilot.pause()
-        seen.extend(lines(pilot.app))
+        await check_page(page, name, pilot)
 
     drive(look, size=size)
-    check_golden(GOLDEN / f"{page}-{name}.txt", "\n".join(seen) + "\n")
 
 
 @pytest.mark.parametrize("page", ["nodes", "waves", "budgets", "pods", "knobs"])
 def test_and_like_this_in_ascii(page: str) -> None:
-    seen: list[str] = []
-
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        await press(pilot, *PAGES[page])
-        seen.extend(lines(pilot.app))
+        await check_page(page, "ascii", pilot)
 
     drive(look, ascii=True)
-    check_golden(GOLDEN / f"{page}-ascii.txt", "\n".join(seen) + "\n")

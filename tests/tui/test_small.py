@@ -71,7 +71,9 @@ def test_other_screens_are_covered_as_well() -> None:
     drive(look, size=NARROW)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (20, 3), (59, 40), (200, 15)])
+@pytest.mark.parametrize(
+    "size", [(1, 1), *(pytest.param(each, marks=pytest.mark.long) for each in ((20, 3), (59, 40), (200, 15)))]
+)
 def test_no_size_is_too_small_to_open(size: tuple[int, int]) -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.press("j", "2", "escape")

@@ -119,6 +119,7 @@ def test_it_opens_plans_and_leaves_the_terminal_as_it_was() -> None:
         assert terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
 
 
+@pytest.mark.long
 def test_a_run_is_shown_again_without_a_cluster_or_a_kubeconfig(tmp_path: Path) -> None:
     journal = str(ROOT / "tests" / "tui" / "replay" / "journal.jsonl")
     with a_terminal(argv=("--replay", journal), HOME=str(tmp_path), KUBECONFIG=str(tmp_path / "none")) as terminal:
@@ -130,7 +131,7 @@ def test_a_run_is_shown_again_without_a_cluster_or_a_kubeconfig(tmp_path: Path) 
         assert terminal.sent.index(ENTERED) < terminal.sent.rindex(LEFT)
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("told", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
     with a_terminal(80, 24) as terminal:
         terminal.until(b"blue-1")
@@ -139,7 +140,7 @@ def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
         assert LEFT in terminal.sent and terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
 
 
-@pytest.mark.parametrize("controls", [True, False])
+@pytest.mark.parametrize("controls", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_where_the_terminal_goes_away_it_ends(controls: bool) -> None:
     """Told or not: Textual by itself would wait for it for ever."""
     with a_terminal(controls=controls) as terminal:
@@ -148,6 +149,7 @@ def test_where_the_terminal_goes_away_it_ends(controls: bool) -> None:
         assert terminal.over() == 128 + signal.SIGHUP
 
 
+@pytest.mark.long
 def test_no_colour_is_none_at_all() -> None:
     with a_terminal(NO_COLOR="1") as terminal:
         terminal.until(b"5 of 8 marked")
@@ -186,6 +188,7 @@ def test_without_a_terminal_it_says_what_to_use_instead() -> None:
     assert "kubectl eksdoc drain plan --nodegroup NAME" in done.stderr
 
 
+@pytest.mark.long
 def test_colours_and_keys_are_the_users(tmp_path: Path) -> None:
     (tmp_path / "eksdoc").mkdir()
     (tmp_path / "eksdoc" / "keys.json").write_text('{"mark": "v", "undo": "j"}', encoding="utf-8")

@@ -53,8 +53,15 @@ def column_of(line: str, word: str) -> int:
     return cell_len(line[: line.index(word)])
 
 
-@pytest.mark.parametrize("ascii", [False, True], ids=["signs", "ascii"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(
+    ("size", "ascii"),
+    [
+        pytest.param(WIDE, False, id="wide", marks=pytest.mark.long),
+        pytest.param(WIDE, True, id="wide-ascii"),
+        pytest.param(NARROW, False, id="narrow"),
+        pytest.param(NARROW, True, id="narrow-ascii", marks=pytest.mark.long),
+    ],
+)
 def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tuple[int, int], ascii: bool) -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         visits = (("1",), ("enter",), ("escape", "2"), ("enter",), ("3",), ("4",), ("equals_sign",), ("1", "ctrl+w"))

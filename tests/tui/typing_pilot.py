@@ -8,9 +8,10 @@ from typing import Any
 
 from textual.events import Key
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 
-_MOST_ROUNDS = 200
+_MOST_ROUNDS, _MOST_TURNS, _QUICK_TURNS = 200, 2000, 400
 
 
 class TypingPilot(Pilot[int]):
@@ -25,10 +26,20 @@ class TypingPilot(Pilot[int]):
         if delay:
             await super().pause(delay)
         for _ in range(_MOST_ROUNDS):
-            await super().pause(0)
-            if not self._is_waited_for:
+            await self._handled()
+            if not self.app.is_running:
+                return
+            self.app.screen._on_timer_update()  # which may lay out, and call what waits for that
+            if not self._is_busy:
                 break
         await self.app.animator.wait_until_complete()
+
+    async def _handled(self) -> None:
+        """Nothing is queued any more, and nobody handles anything."""
+        for turn in range(_MOST_TURNS):
+            await asyncio.sleep(0 if turn < _QUICK_TURNS else 0.005)
+            if turn and not self._is_busy:
+                return
 
     async def resize_terminal(self, width: int, height: int) -> None:
         """Textual lays out anew only some time later, so that it does so once however often the size changes."""
@@ -41,11 +52,17 @@ class TypingPilot(Pilot[int]):
         await self.pause()
 
     @property
-    def _is_waited_for(self) -> bool:
-        if not self.app.is_running:
+    def _is_busy(self) -> bool:
+        app = self.app
+        if not app.is_running:
             return False
-        pumps = (self.app, *self.app.screen_stack, *self.app.screen.walk_children())
-        return any(pump.message_queue_size for pump in pumps)
+        return not all(_waits(pump) for pump in (app, *app.screen_stack, *app.screen.walk_children()))
+
+
+def _waits(pump: MessagePump) -> bool:
+    """For the next message."""
+    queue: Any = pump._message_queue
+    return bool(queue.ready_event._waiters) and queue.empty() and not pump._next_callbacks
 
 
 def _event_of(key: str) -> Key:

@@ -1,4 +1,5 @@
-"""What the pages of a run look like, sign by sign: of a drain of the built-in cluster that goes by a script."""
+"""What the pages of a run look like, sign by sign: of a drain of the built-in cluster that goes by a script;
+some in colour as well, as pictures."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.rehearsed import rehearsed_demo
 from tests.render.test_golden import check_golden
+from tests.tui.pictures import DOCS, PICTURES, check_picture
 from tests.tui.pilots import NARROW, WIDE
 from tests.tui.run.scripted import NAME, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
@@ -76,32 +78,45 @@ SCENES: dict[str, tuple[Scene, tuple[str, ...]]] = {
 }
 
 
+PICTURED = {
+    "run-120x36": DOCS / "run.svg",
+    "run-80x24": PICTURES / "run-80x24.svg",
+    "run-ascii": PICTURES / "run-ascii.svg",
+    "run-menu-80x24": PICTURES / "run-menu.svg",
+    **{f"{page}-120x36": PICTURES / f"{page}.svg" for page in ("run-paused", "run-stopped", "run-done", "run-confirm")},
+}
+
+
+async def check_page(page: str, name: str, show: Show) -> None:
+    seen = await still(show)
+    assert name != "ascii" or seen.isascii()
+    check_golden(GOLDEN / f"{page}-{name}.txt", seen + "\n")
+    if f"{page}-{name}" in PICTURED:
+        check_picture(PICTURED[f"{page}-{name}"], show.app)
+
+
 @pytest.mark.parametrize(("page", "name"), [(page, name) for page, (_, names) in SCENES.items() for name in names])
 def test_every_page_of_a_run_looks_like_this(page: str, name: str) -> None:
     size, ascii = SIZES[name]
-    live, seen = a_run(), []
+    live = a_run()
 
     async def look(show: Show) -> None:
         await SCENES[page][0](show, live)
-        seen.append(await still(show))
+        await check_page(page, name, show)
 
     play_run(look, live, size=size, ascii=ascii)
-    assert not ascii or seen[0].isascii()
-    check_golden(GOLDEN / f"{page}-{name}.txt", seen[0] + "\n")
 
 
 @pytest.mark.parametrize("name", ["120x36", "80x24", "ascii"])
 def test_and_so_does_what_must_be_typed(name: str) -> None:
     size, ascii = SIZES[name]
-    seen: list[str] = []
 
     async def look(show: Show) -> None:
         await show.press("r")
         await show.sees(f"{NAME} 5")
-        seen.append(await still(show))
+        await check_page("run-confirm", name, show)
 
     play(look, size=size, ascii=ascii)
-    check_golden(GOLDEN / f"run-confirm-{name}.txt", seen[0] + "\n")
 
 
 async def still(show: Show) -> str:

@@ -1,0 +1,22 @@
+"""Screens in colour, as pictures: of fixed size, at a fixed time, drawn by the Textual that constraints.txt pins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from textual.app import App
+
+from tests.render.test_golden import check_golden
+
+PICTURES = Path(__file__).parent / "golden" / "pictures"
+DOCS = Path(__file__).parents[2] / "docs"
+"""Two of them are shown to readers, too."""
+
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+"""They would be fetched from elsewhere: a picture of ours fetches nothing."""
+
+
+def check_picture(path: Path, app: App[int]) -> None:
+    drawn = _FONTS.sub("", app.export_screenshot(title="kubectl eksdoc --demo"))
+    check_golden(path, drawn.rstrip() + "\n")
