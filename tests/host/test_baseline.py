@@ -210,9 +210,9 @@ def places(node: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [43, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_a_value_is_changed_to(step: int, tmp_path: Path) -> None:
-    """Each place of a document (each eleventh), each strange value: facts or a refusal, never another error."""
+    """Each place of a document (one in forty-three), each strange value: facts or a refusal, never another error."""
     small: Any = json.loads(TEXT)
     small["metadata"]["kindsRead"] = []
     small |= {"handoffs": [], "notJudged": [], "blockers": []}
@@ -231,11 +231,11 @@ def test_whatever_a_value_is_changed_to(step: int, tmp_path: Path) -> None:
     assert refused * step > 500 and taken * step > 500
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_whatever_is_done_to_its_bytes(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     data = TEXT.encode()
-    for _ in range(150):
+    for _ in range(80):
         changed = bytearray(data)
         for _ in range(chance.choice((1, 1, 3))):
             at = chance.randrange(len(changed))

@@ -112,7 +112,7 @@ journal.append(NOTES[3:4])
 """
 
 
-@pytest.mark.parametrize("room", [0, 1, 40, 90])
+@pytest.mark.parametrize("room", [40, *(pytest.param(room, marks=pytest.mark.long) for room in (0, 1, 90))])
 def test_a_full_disk_is_one_error_and_no_half_line(tmp_path: Path, room: int) -> None:
     limit = len(line(NOTES[0])) + room
     command = [sys.executable, "-c", FULL, str(tmp_path), str(limit)]

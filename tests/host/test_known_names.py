@@ -86,7 +86,7 @@ FORM = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(FORM)
 def test_any_json_is_read(document: object) -> None:
     found = known_in(json.dumps(document).encode())

@@ -44,6 +44,7 @@ def tar_gz(path: Path, data: bytes) -> None:
         tar.addfile(entry, io.BytesIO(data))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["json", "tar.gz"])
 def test_a_dump_is_read_in_a_fraction_of_its_size(form: str, tmp_path: Path) -> None:
     data = big_list(400, 300_000)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +18,20 @@ from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, NotUnderstood
 from kubectl_eksdoc.embedded.serving.protobuf_forms import KINDS, decode
 from tests.embedded.clients import worlds
 
-OFTEN = settings(max_examples=300, deadline=None, derandomize=True)
+MANY: list[Callable[[], None]] = []
+
+
+def fuzzed(**drawn: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test with 40 examples; the long one at the end has 300 of each."""
+
+    def decorate(body: Callable[..., None]) -> Callable[..., None]:
+        quick, many = (settings(max_examples=n, deadline=None, derandomize=True) for n in (40, 300))
+        MANY.append(many(given(**drawn)(body)))
+        return quick(given(**drawn)(body))
+
+    return decorate
+
+
 ADMIN = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
 
 PATHS = (
@@ -112,29 +127,25 @@ def asked(request: Request) -> Reply:
     return reply
 
 
-@OFTEN
-@given(path=st.sampled_from(PATHS), query=QUERIES, accept=ACCEPTS)
+@fuzzed(path=st.sampled_from(PATHS), query=QUERIES, accept=ACCEPTS)
 def test_queries(path: str, query: dict[str, tuple[str, ...]], accept: str) -> None:
     asked(Request("GET", path, query, {**ADMIN, "accept": accept}))
 
 
-@OFTEN
-@given(name=NAMES, value=VALUES, path=st.sampled_from(PATHS), watch=st.booleans())
+@fuzzed(name=NAMES, value=VALUES, path=st.sampled_from(PATHS), watch=st.booleans())
 def test_each_parameter_by_itself(name: str, value: str, path: str, watch: bool) -> None:
     query = {name: (value,), **({"watch": ("1",)} if watch else {})}
     asked(Request("GET", path, query, ADMIN))
 
 
-@OFTEN
-@given(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
+@fuzzed(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
 def test_paths(method: str, path: str, query: dict[str, tuple[str, ...]]) -> None:
     for before in ("/", "/api/v1/", "/apis/apps/v1/", "/api/v1/namespaces/default/pods/trap-bare/"):
         reply = the_api().handle(Request(method, before + path, query, ADMIN))
         assert reply.status < 500 and not the_api().faults
 
 
-@OFTEN
-@given(method=METHODS, path=st.sampled_from(PATHS), body=JSON, content=st.sampled_from(PATCHES), query=QUERIES)
+@fuzzed(method=METHODS, path=st.sampled_from(PATHS), body=JSON, content=st.sampled_from(PATCHES), query=QUERIES)
 def test_bodies(method: str, path: str, body: Any, content: str, query: dict[str, tuple[str, ...]]) -> None:
     """They change the cluster, too, so that what they left is listed as everybody lists it."""
     headers = {**ADMIN, "content-type": f"application/{content}"}
@@ -143,8 +154,7 @@ def test_bodies(method: str, path: str, body: Any, content: str, query: dict[str
     asked(Request("GET", path, {}, table))
 
 
-@OFTEN
-@given(
+@fuzzed(
     body=JSON, what=st.sampled_from(["eviction", "scale", "status", "binding", "log", "token", "ephemeralcontainers"])
 )
 def test_subresources(body: Any, what: str) -> None:
@@ -156,8 +166,7 @@ def test_subresources(body: Any, what: str) -> None:
             assert not the_api().faults, f"{method} {of}/{what} {body}: {the_api().faults[0]!r}"
 
 
-@OFTEN
-@given(body=st.binary(max_size=200), start=st.sampled_from([b"", MAGIC, MAGIC + b"\x0a"]))
+@fuzzed(body=st.binary(max_size=200), start=st.sampled_from([b"", MAGIC, MAGIC + b"\x0a"]))
 def test_protobuf_of_random_bytes(body: bytes, start: bytes) -> None:
     try:
         decode(start + body)
@@ -188,8 +197,7 @@ MESSAGES = st.recursive(
 )
 
 
-@OFTEN
-@given(kind=st.sampled_from(sorted(KINDS)), inner=MESSAGES, path=st.sampled_from(PATHS), method=METHODS)
+@fuzzed(kind=st.sampled_from(sorted(KINDS)), inner=MESSAGES, path=st.sampled_from(PATHS), method=METHODS)
 def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, method: str) -> None:
     version, _, name = kind.rpartition("/")
     body = MAGIC + field(1, field(1, (version or "v1").encode()) + field(2, name.encode())) + field(2, inner)
@@ -207,8 +215,14 @@ def test_very_deep_bodies() -> None:
         reply = asked(Request("POST", "/api/v1/nodes", {}, {**ADMIN, "content-type": content}, deep))
         assert reply.status == 400
     nested = b""
-    for _ in range(5000):
+    for _ in range(2000):
         nested = field(2, nested)
     headers = {**ADMIN, "content-type": "application/vnd.kubernetes.protobuf"}
     kind = field(1, field(1, b"v1") + field(2, b"Namespace"))
     assert asked(Request("POST", "/api/v1/namespaces", {}, headers, MAGIC + kind + nested)).status == 415
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("test", MANY, ids=lambda test: test.__name__)
+def test_with_many_examples(test: Callable[[], None]) -> None:
+    test()
