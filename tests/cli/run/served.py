@@ -6,7 +6,7 @@ import io
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -17,9 +17,11 @@ from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.journal.asked import Asked
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.sent import real_clock
@@ -42,11 +44,22 @@ class Fast:
         return datetime.now(timezone.utc)
 
 
+class Hasty:
+    """A field whose news are waited for as fast as time passes."""
+
+    def __init__(self, field: Field) -> None:
+        self._field = field
+        self.do, self.renew, self.close = field.do, field.renew, field.close
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        return self._field.news(wait_s / worlds.SPEED)
+
+
 @contextmanager
 def opened_fast(connection: Connection, keeping: Keeping, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
     maps = ConfigMaps(sender_of(connection), keeping.namespace, real_clock())
     with open_run(connection, keeping, wait_s, hooks) as world, Asked(maps, keeping.run, look_s=0.05) as asked:
-        yield replace(world, clock=Fast(), wanted=lambda: asked.wanted)
+        yield replace(world, clock=Fast(), field=Hasty(world.field), wanted=lambda: asked.wanted)
 
 
 class Said(io.StringIO):
