@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.iam_policies import Asked, Says, _glob, judged, merged, statements
+from tests.core.for_any import for_any
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:prod"
 EVENTS = "events.amazonaws.com"
@@ -122,7 +123,7 @@ JSON = st.recursive(
 )
 
 
-@given(st.lists(JSON, max_size=4))
+@for_any(st.lists(JSON, max_size=4))
 def test_whatever_a_document_holds_there_is_an_answer(held: list[Any]) -> None:
     ruling = judged([{"Statement": held}], ASKED)
     assert ruling.says in Says
@@ -149,7 +150,7 @@ STATEMENTS = st.lists(
 )
 
 
-@given(
+@for_any(
     st.none() | STATEMENTS.map(lambda each: doc(*each)) | STATEMENTS.map(lambda each: {"Id": "x", "Statement": each}),
     STATEMENTS,
 )

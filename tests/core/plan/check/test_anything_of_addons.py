@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -17,6 +16,7 @@ from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
 from kubectl_eksdoc.core.plan.check.checks import programs, supporting
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from tests.builders import NOW
+from tests.core.for_any import for_any
 from tests.core.plan.check.healthy import DENIED, healthy, with_aws
 
 CHECKS: tuple[Check, ...] = (*programs.CHECKS, *supporting.CHECKS)
@@ -44,8 +44,7 @@ def whatever(draw: st.DrawFn) -> CheckFacts:
     return with_aws(healthy(draw(st.sampled_from(["1.33", "1.34", "1.36", "1.40"]))), **told)
 
 
-@given(whatever())
-@settings(max_examples=150, deadline=None)
+@for_any(whatever(), quick=40, full=150)
 def test_every_check_has_an_answer(facts: CheckFacts) -> None:
     for check in CHECKS:
         for found in check.judge(facts):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -25,6 +24,7 @@ from kubectl_eksdoc.core.plan.check.checks import (
     quotas,
 )
 from tests.builders import NOW, a_budget, pods
+from tests.core.for_any import for_any
 from tests.core.plan.check.of_aws import (
     DENIED,
     SUBNETS,
@@ -117,8 +117,7 @@ def whatever(draw: st.DrawFn) -> Any:
     return facts(aws, target=draw(st.sampled_from(["1.33", "1.34", "1.36"])), eks=described, nodes=ours, **held)
 
 
-@given(whatever())
-@settings(max_examples=200, deadline=None)
+@for_any(whatever(), quick=40, full=200)
 def test_every_check_has_an_answer(given_facts: Any) -> None:
     for check in _CHECKS:
         for found in check.judge(given_facts):

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -19,13 +18,13 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.nodes import remarks
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.scales import Scales
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
+from tests.core.for_any import for_any
 from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
 
 BARE = a_pod("bare", owner=None)
@@ -341,7 +340,9 @@ POLICIES = st.builds(
 )
 
 
-def check(cluster: Cluster, plan: DrainPlan) -> None:
+@for_any(clusters(), POLICIES, quick=40, full=3000)
+def test_every_pod_has_one_verdict_and_no_round_exceeds_a_budget(cluster: Cluster, policy: DrainPolicy) -> None:
+    plan = plan_of(cluster, policy=policy)
     on_targets = [p.uid for p in cluster.pods if p.node.startswith("old-")]
     assert Counter(on_targets) == Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
     for budget in cluster.budgets:
@@ -366,16 +367,3 @@ def check(cluster: Cluster, plan: DrainPlan) -> None:
     if any(x.verdict is PodVerdict.BLOCKED for x in plan.left):
         assert plan.blockers
     assert all(f.remedy for f in plan.findings), "every finding says what to do"
-
-
-@given(clusters(), POLICIES)
-@settings(max_examples=150, deadline=None)
-def test_every_pod_has_one_verdict_and_no_round_exceeds_a_budget(cluster: Cluster, policy: DrainPolicy) -> None:
-    check(cluster, plan_of(cluster, policy=policy))
-
-
-@pytest.mark.long
-@given(clusters(), POLICIES)
-@settings(max_examples=3000, deadline=None)
-def test_every_pod_has_one_verdict_at_length(cluster: Cluster, policy: DrainPolicy) -> None:
-    check(cluster, plan_of(cluster, policy=policy))

@@ -19,6 +19,7 @@ from kubectl_eksdoc.core.rules.api.ownership.taking import UNTRACKED
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.places import Place, by
+from tests.core.for_any import for_any
 from tests.core.rules.api.any_workloads import SCHEMA, filled_workloads, workloads
 
 EARLY, LATE = "2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z"
@@ -64,7 +65,7 @@ def test_steps_read_back(one: Any, other: Any) -> None:
     assert canonical(step.replace("{", "{ ", 1)) == step
 
 
-@given(sets(), sets(), sets())
+@for_any(sets(), sets(), sets())
 def test_sets_behave_as_sets(a: Fields, b: Fields, c: Fields) -> None:
     assert Fields.read(a.printed()) == a
     assert set(a | b) == set(a) | set(b)
@@ -84,13 +85,13 @@ def test_a_comparison_sees_each_difference_once(one: Doc, other: Doc) -> None:
     assert (one == other) <= (not seen.written and not seen.removed)
 
 
-@given(filled, filled_workloads(), managers)
+@for_any(filled, filled_workloads(), managers)
 def test_applying_twice_is_applying_once(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
     once = applied(history(steps), config, manager)
     assert apply(once, config, manager, False, LATE, SCHEMA) == Applied(once)
 
 
-@given(filled, filled_workloads(), managers)
+@for_any(filled, filled_workloads(), managers)
 def test_a_forced_apply_has_what_was_applied(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
     result = applied(history(steps), config, manager)
     assert _holds(result, config, SCHEMA.root)
@@ -108,7 +109,7 @@ def _holds(doc: Any, config: Any, place: Place) -> bool:
     return bool(doc == config)
 
 
-@given(filled, filled_workloads(), managers, st.booleans())
+@for_any(filled, filled_workloads(), managers, st.booleans())
 def test_nobody_loses_a_value_of_his_unless_forced(
     steps: list[tuple[str, str, Doc]], config: Doc, manager: str, force: bool
 ) -> None:
@@ -133,7 +134,7 @@ def _with_its_items(path: Path, fields: Fields) -> bool:
     return all(path[: at + 1] in fields for at, step in enumerate(path) if not step.startswith("f:"))
 
 
-@given(st.lists(st.tuples(managers, filled_workloads()), min_size=1, max_size=5))
+@for_any(st.lists(st.tuples(managers, filled_workloads()), min_size=1, max_size=5))
 def test_what_was_owned_stays_owned(steps: list[tuple[str, Doc]]) -> None:
     """After any updates, whatever is there is somebody's, but for the fields nobody owns."""
     live: Doc | None = None
@@ -145,7 +146,7 @@ def test_what_was_owned_stays_owned(steps: list[tuple[str, Doc]]) -> None:
         assert not fields_of(without_entries(live), SCHEMA.root) - owned(live) - UNTRACKED
 
 
-@given(writes, workloads())
+@for_any(writes, workloads())
 def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tuple[str, str, Doc]], new: Doc) -> None:
     live = history(steps)
     result = updated(live, new, "ann", LATE, SCHEMA)
@@ -160,7 +161,7 @@ def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tup
     assert not gained or (mine is not None and mine.time == LATE)
 
 
-@given(writes)
+@for_any(writes)
 def test_whatever_was_written_can_be_read(steps: list[tuple[str, str, Doc]]) -> None:
     doc = history(steps)
     assert (

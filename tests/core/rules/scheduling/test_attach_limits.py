@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.nodes import Node
@@ -16,6 +15,7 @@ from kubectl_eksdoc.core.rules.scheduling.attach_limits import EBS, Attached, eb
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from tests.builders import ROOM, a_claimed, a_node, a_pod
+from tests.core.for_any import for_any
 
 EFS = "efs.csi.aws.com"
 LATE = "WaitForFirstConsumer"
@@ -221,8 +221,14 @@ def ebs_volumes(pods: list[Pod]) -> set[str]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.integers(0, 5), ATTACHED, st.lists(st.tuples(PODS, st.sampled_from(NODES)), max_size=6), st.data())
+@for_any(
+    st.integers(0, 5),
+    ATTACHED,
+    st.lists(st.tuples(PODS, st.sampled_from(NODES)), max_size=6),
+    st.data(),
+    quick=40,
+    full=200,
+)
 def test_putting_then_taking_restores_the_state(
     limit: int,
     attached: tuple[tuple[str, str], ...],
@@ -246,8 +252,7 @@ def test_putting_then_taking_restores_the_state(
     assert {name: state(seat.attached) for name, seat in occupancy.seats.items()} == before
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.integers(0, 5), ATTACHED, st.lists(PODS, max_size=10))
+@for_any(st.integers(0, 5), ATTACHED, st.lists(PODS, max_size=10), quick=40, full=200)
 def test_a_limit_is_never_passed_and_no_pod_is_refused_for_nothing(
     limit: int, attached: tuple[tuple[str, str], ...], pods: list[Pod]
 ) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.nodes import Node, Taint
@@ -20,6 +19,7 @@ from kubectl_eksdoc.core.rules.scheduling.pod_classes import Likeness
 from kubectl_eksdoc.core.rules.scheduling.refusals import Filter
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from tests.builders import a_node, a_pod, ago
+from tests.core.for_any import for_any
 
 NAMESPACES = {"a": {"team": "x"}, "b": {"team": "x"}, "c": {}}
 ZONE, HOST = "zone", "host"
@@ -174,8 +174,7 @@ def check(occupancy: Occupancy, nodes: dict[str, Node], placed: list[Placed], as
         assert quick == {n for n in occupancy.seats if occupancy.refusal(kind, n) is None}
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.data())
+@for_any(st.data(), quick=40, full=150)
 def test_counting_along_is_counting_anew(data: st.DataObject) -> None:
     nodes = {name: node(name, data.draw(ZONES)) for name in NODES}
     pods = data.draw(st.lists(PODS, min_size=1, max_size=5))

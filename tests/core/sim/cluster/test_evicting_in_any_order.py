@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags
 from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.facts import StoredFacts
+from tests.core.for_any import for_any
 
 START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
 BUDGETS = "poddisruptionbudgets.policy"
@@ -126,12 +127,12 @@ def _ready(doc: Doc) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
+@for_any(
     APPS,
     ASKS,
     st.lists(st.floats(0.0, 20.0), min_size=1, max_size=5),
     st.builds(Lags, st.floats(0, 1), st.floats(0, 1), st.floats(0, 3), st.floats(0, 1)),
+    full=60,
 )
 def test_no_budget_is_exceeded_and_nothing_is_lost(
     apps: list[Any], asks: list[tuple[int, float]], seconds: list[float], lags: Lags

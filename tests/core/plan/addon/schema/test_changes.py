@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from kubectl_eksdoc.core.plan.addon.schema.changes import SchemaChanges, changes
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
+from tests.core.for_any import for_any
 from tests.core.plan.addon.schema.any_schemas import PAIRS, PUBLISHED, nonsense, schemas
 
 
@@ -113,12 +113,12 @@ def test_a_key_that_an_open_object_takes_anyway_is_not_refused() -> None:
     assert not removed.refused
 
 
-@given(schemas())
+@for_any(schemas())
 def test_nothing_differs_from_itself(schema: dict[str, Any]) -> None:
     assert between(schema, schema) == SchemaChanges()
 
 
-@given(schemas(), schemas())
+@for_any(schemas(), schemas())
 def test_backwards_is_the_mirror(old: dict[str, Any], new: dict[str, Any]) -> None:
     found = between(old, new)
     assert mirrored(found, between(new, old))
@@ -126,8 +126,7 @@ def test_backwards_is_the_mirror(old: dict[str, Any], new: dict[str, Any]) -> No
         assert [str(one) for one in each if not str(one)] == []
 
 
-@settings(max_examples=50, deadline=None)
-@given(nonsense, nonsense)
+@for_any(nonsense, nonsense, full=50)
 def test_any_json_is_compared_without_an_error(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert mirrored(between(old, new), between(new, old))
     assert not between(old, old)
