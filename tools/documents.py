@@ -76,11 +76,15 @@ def filled(text: str) -> str:
     return examples.filled(named)
 
 
+def written() -> list[Path]:
+    """The pages that people write, some with generated parts."""
+    pages = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != command_pages.FOLDER)
+    return [page for page in (ROOT / "README.md", *pages) if page.exists()]
+
+
 def documents() -> dict[Path, str]:
     """Every document with generated parts, as it should be."""
-    written = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != command_pages.FOLDER)
-    pages = [ROOT / "README.md", *written]
-    made = {page: filled(page.read_text(encoding="utf-8")) for page in pages if page.exists()}
+    made = {page: filled(page.read_text(encoding="utf-8")) for page in written()}
     return made | command_pages.pages() | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
 
 

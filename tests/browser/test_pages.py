@@ -31,8 +31,11 @@ def page(request: pytest.FixtureRequest, pages: dict[str, Path]) -> Path:
     return pages[request.param]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+LOOKS = pytest.mark.parametrize(("width", "dark"), [(WIDE, False), (NARROW, True)], ids=["wide light", "narrow dark"])
+"""Where something stands depends on the width alone, and whether it can be told apart on the colours."""
+
+
+@LOOKS
 def test_it_asks_nobody_for_anything_and_fits_the_screen(tab: Tab, page: Path, width: int, dark: bool) -> None:
     tab.look(width, dark)
     tab.open(page)
@@ -43,8 +46,7 @@ def test_it_asks_nobody_for_anything_and_fits_the_screen(tab: Tab, page: Path, w
     assert tab.errors == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@LOOKS
 def test_axe_finds_nothing_serious(tab: Tab, page: Path, axe: str, width: int, dark: bool) -> None:
     tab.look(width, dark)
     tab.open(page)

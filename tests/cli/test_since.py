@@ -17,13 +17,15 @@ from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.wiring.sources import open_reader
 from tests.cli.running import FakeSource, Ran, run_cli
 
+FEW = "budget-never-allows,budget-unhealthy,pod-several-budgets,nodes-behind,webhook-down,kubelet-skew"
 COMMANDS = {
-    "check": ("UpgradeCheck", ("check",)),
+    "check": ("UpgradeCheck", ("check", "--only", FEW)),
+    "whole check": ("UpgradeCheck", ("check",)),
     "addon-diff": ("AddonDiff", ("addon-diff", "vpc-cni")),
     "imds-probe": ("ImdsProbe", ("imds-probe",)),
     "drain plan": ("DrainPlan", ("drain", "plan", "--effort", "0")),
 }
-EVERY = sorted(COMMANDS)
+EVERY = [pytest.param(each, marks=pytest.mark.long) if " ch" in each else each for each in sorted(COMMANDS)]
 LISTS = ("new", "fixed", "changed", "notKnownAnyMore", "notJudgedThisTime", "knownNow", "suppressed")
 ELSEWHERE = {"context": "x", "cluster": "y", "account": "1", "region": "z", "serverVersion": None, "uid": "another"}
 Edit = Callable[[dict[str, Any]], object]
@@ -194,24 +196,24 @@ def test_a_path_that_is_none(command: str, path: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_asked_for_is_not_fixed(tmp_path: Path) -> None:
-    told = since("check", saved(tmp_path, "check"), "--only", "kubelet-skew,nodes-behind")
+    told = since("whole check", saved(tmp_path, "whole check"), "--only", "kubelet-skew,nodes-behind")
     assert told["fixed"] == [] == told["new"]
     assert {each["why"] for each in told["notJudgedThisTime"]} == {"its check was not made"}
     assert "nodes-behind" not in {each["code"] for each in told["notJudgedThisTime"]}
     assert [each["option"] for each in told["asked"]] == ["only"]
-    of_gate = since("check", saved(tmp_path, "check"), "--gate", "before-control-plane")
+    of_gate = since("whole check", saved(tmp_path, "whole check"), "--gate", "before-control-plane")
     assert of_gate["fixed"] == [] and of_gate["notJudgedThisTime"] and of_gate["unchanged"]
 
 
 def test_what_was_not_asked_for_then_says_so(tmp_path: Path) -> None:
     path = tmp_path / "narrow.json"
-    path.write_text(ask("check", "--gate", "after", "-o", "json").out, encoding="utf-8")
-    told = since("check", str(path))
+    path.write_text(ask("whole check", "--gate", "after", "-o", "json").out, encoding="utf-8")
+    told = since("whole check", str(path))
     assert told["fixed"] == [] and told["new"] and {each["why"] for each in told["new"]} == {"its check was not made"}
 
 
 def test_another_symptom_judges_nothing_of_the_first(tmp_path: Path) -> None:
-    told = since("check", saved(tmp_path, "check"), "--symptom", "dns")
+    told = since("whole check", saved(tmp_path, "whole check"), "--symptom", "dns")
     assert told["fixed"] == [] == told["knownNow"] and told["notJudgedThisTime"]
 
 

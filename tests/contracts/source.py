@@ -46,27 +46,42 @@ class Outline:
 
 @cache
 def outline(path: Path) -> Outline:
-    """Each file is parsed once for all rules."""
+    """Each file is parsed once for all rules, and of a syntax tree only statements are visited, unless it may sleep."""
     module = tree(path)
     modules: set[str] = set()
-    functions, sleeps, searches = [], [], []
-    for node in ast.walk(module):
+    functions = []
+    for node in _statements(module):
         if isinstance(node, ast.Import):
             modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.partition(".")[0])
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             functions.append((node.name, (node.end_lineno or node.lineno) - node.lineno + 1))
-        elif isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
+    sleeps, searches = _calls(module) if re.search(r"sleep|which", text(path)) else ([], [])
+    return Outline(
+        ast.get_docstring(module) or "", frozenset(modules), tuple(functions), tuple(sleeps), tuple(searches)
+    )
+
+
+def _statements(top: ast.AST) -> Iterator[ast.AST]:
+    """All below `top`, in branches and functions too; no expression has one inside."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(top, part, ()):
+            yield node
+            yield from _statements(node)
+
+
+def _calls(module: ast.Module) -> tuple[list[tuple[int, str, float]], list[tuple[int, str]]]:
+    sleeps, searches = [], []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
             called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             given = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
             if called == "sleep" and isinstance(given, (int, float)):
                 sleeps.append((node.lineno, ast.unparse(node), float(given)))
             if called == "which":
                 searches.append((node.lineno, ast.unparse(node)))
-    return Outline(
-        ast.get_docstring(module) or "", frozenset(modules), tuple(functions), tuple(sleeps), tuple(searches)
-    )
+    return sleeps, searches
 
 
 def name(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib.metadata
 import shutil
 import subprocess
@@ -79,16 +80,31 @@ def _generated(path: Path) -> bool:
     return hidden or "__pycache__" in inside.parts or inside.parts[:2] == ("bench", "out")
 
 
+def test_every_file_of_the_package_and_every_folder_is_named_to_be_packed() -> None:
+    """What the archives hold is seen only when they are made, which takes long."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    patterns = config["options.package_data"][PACKAGE.name].split()
+    packed = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    assert [name for name in _held(PACKAGE) if not name.endswith(".py") and ROOT / name not in packed] == []
+    manifest = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").split()
+    folders = {name for name in TOPS if f"graft {name}" in " ".join(manifest)}
+    assert {*TOPS} - folders == {".ci", PACKAGE.name} and {".ci/run", *SINGLE} - {"MANIFEST.in"} <= {*manifest}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("top", TOPS)
 def test_the_source_archive_holds_each_folder_as_it_is(archives: Archives, top: str) -> None:
     assert {name for name in archives.source if name.startswith(f"{top}/")} == _held(ROOT / top)
 
 
+@pytest.mark.long
 def test_the_source_archive_holds_what_make_reads(archives: Archives) -> None:
     assert [name for name in SINGLE if name not in archives.source] == []
     assert archives.source[".ci/run"] & 0o100, ".ci/run has lost its right to run"
 
 
+@pytest.mark.long
 def test_the_wheel_is_the_package_and_nothing_else(archives: Archives) -> None:
     inside = {name for name in archives.wheel if ".dist-info/" not in name}
     assert inside == _held(PACKAGE)
@@ -96,6 +112,7 @@ def test_the_wheel_is_the_package_and_nothing_else(archives: Archives) -> None:
     assert [name for name in archives.wheel if name.endswith("/LICENSE")] != []
 
 
+@pytest.mark.long
 def test_the_wheel_says_what_it_is(archives: Archives) -> None:
     assert "License: Apache-2.0" in archives.metadata.splitlines()
     assert "Requires-Python: >=3.10" in archives.metadata.splitlines()

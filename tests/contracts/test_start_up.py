@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,45 +30,46 @@ HEAVY = (
 _RUN = """
 import io, json, sys
 from kubectl_eksdoc.cli.main import run
-code = run(sys.argv[1:], io.StringIO(), sys.stderr)
-print(json.dumps([code, sorted(sys.modules)]))
+for line in sys.argv[1:]:
+    code = run(line.split(), io.StringIO(), io.StringIO())
+    print(json.dumps([line, code, sorted(sys.modules)]))
 """
 
 
-def loaded(*argv: str) -> tuple[int, set[str]]:
-    """The exit code of a command line, and the modules its process has loaded."""
-    done = subprocess.run([sys.executable, "-c", _RUN, *argv], cwd=ROOT, capture_output=True, text=True, check=True)
-    code, modules = json.loads(done.stdout)
-    return code, set(modules)
+def loaded(*lines: str) -> Iterator[tuple[str, int, set[str]]]:
+    """Each command line with its exit code, and what one process for all has loaded by then."""
+    done = subprocess.run([sys.executable, "-c", _RUN, *lines], cwd=ROOT, capture_output=True, text=True, check=True)
+    for told in done.stdout.splitlines():
+        line, code, modules = json.loads(told)
+        yield line, code, set(modules)
 
 
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
-        (["--version"], 0),
-        (["--help"], 0),
-        (["drain", "--help"], 0),
-        (["drain", "plan", "--help"], 0),
-        (["drain", "run", "--help"], 0),
-        (["drain", "status", "--help"], 0),
-        (["options"], 0),
-        (["drain", "plan", "-n", "x"], 2),
-    ],
-    ids=str,
-)
-def test_what_needs_no_cluster_loads_no_library(argv: list[str], expected: int) -> None:
-    code, modules = loaded(*argv)
-    assert code == expected
-    assert [name for name in HEAVY if name in modules] == []
+def test_what_needs_no_cluster_loads_no_library() -> None:
+    lines = {
+        "--version": 0,
+        "--help": 0,
+        "drain --help": 0,
+        "drain plan --help": 0,
+        "drain run --help": 0,
+        "drain status --help": 0,
+        "options": 0,
+        "drain plan -n x": 2,
+    }
+    found = [(line, code, [name for name in HEAVY if name in modules]) for line, code, modules in loaded(*lines)]
+    assert found == [(line, code, []) for line, code in lines.items()]
 
 
 _CALLED = """
 import io, json, sys
 from kubectl_eksdoc.cli.main import main
 sys.stdout = io.StringIO()
-code = main()
-said, sys.stdout = sys.stdout.getvalue(), sys.__stdout__
-print(json.dumps([code, said, sorted(sys.modules)]))
+told = []
+for line in lines:
+    sys.argv = line.split()
+    sys.stdout.truncate(sys.stdout.seek(0))
+    told.append([main(), sys.stdout.getvalue(), sorted(sys.modules)])
+sys.stdout = sys.__stdout__
+print(json.dumps(told))
 """
 _OF_PARSERS = (
     "argparse",
@@ -78,34 +80,35 @@ _OF_PARSERS = (
 )
 
 
+def test_the_version_of_every_entry_point_loads_no_parser() -> None:
+    called = [*(plugin.binary for plugin in read().plugins), "kubectl-eksdoc drain plan", "python check"]
+    lines = [f"{each} --version" for each in called]
+    program = f"lines = {lines!r}{_CALLED}"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert [(code, said) for code, said, _ in told] == [(0, f"kubectl eksdoc {__version__}\n")] * len(lines)
+    assert [name for _, _, modules in told for name in (*HEAVY, *_OF_PARSERS) if name in modules] == []
+
+
 @pytest.mark.parametrize(
-    ("binary", "words"),
+    "command",
     [
-        *((plugin.binary, ()) for plugin in read().plugins),
-        ("kubectl-eksdoc", ("drain", "plan")),
-        ("python", ("check",)),
+        "check",
+        "snapshot",
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in ("addon-diff", "imds-probe", "coredns-lameduck", "interruption")
+        ),
     ],
-    ids=str,
-)
-def test_the_version_of_every_entry_point_loads_no_parser(binary: str, words: tuple[str, ...]) -> None:
-    command = [sys.executable, "-c", f"import sys; sys.argv[0] = {binary!r}{_CALLED}", *words, "--version"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    code, said, modules = json.loads(done.stdout)
-    assert (code, said) == (0, f"kubectl eksdoc {__version__}\n")
-    assert [name for name in (*HEAVY, *_OF_PARSERS) if name in modules] == []
-
-
-@pytest.mark.parametrize(
-    "command", ["check", "addon-diff", "imds-probe", "coredns-lameduck", "interruption", "snapshot"]
 )
 def test_the_help_of_one_command_loads_no_other(command: str) -> None:
-    code, modules = loaded(command, "--help")
+    ((_, code, modules),) = loaded(f"{command} --help")
     assert code == 0 and not modules & {"kubectl_eksdoc.cli.drain", "kubectl_eksdoc.cli.run.drain"}
     assert [name for name in HEAVY if name in modules] == []
 
 
 def test_a_plan_of_the_demo_loads_no_sdk() -> None:
-    code, modules = loaded("drain", "plan", "--demo", "-o", "json")
+    ((_, code, modules),) = loaded("drain plan --demo -o json")
     assert code in (0, 1, 5)
     assert "msgspec" in modules, "the check itself must be able to see a library"
     assert [name for name in ("kubernetes", "urllib3", "boto3", "textual", "tabulate", "yaml") if name in modules] == []
@@ -127,7 +130,8 @@ def opened(opening):
     return 0
 
 tty = Terminal()
-sys.exit(run(sys.argv[1:], tty, tty, around=Surroundings(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)))
+around = Surroundings(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)
+sys.exit(any(run(line.split(), tty, tty, around=around) for line in sys.argv[1:]))
 """
 _NOT_BEFORE_THE_FIRST_PAINT = (
     "kubectl_eksdoc.aws",
@@ -153,11 +157,10 @@ _NOT_BEFORE_THE_FIRST_PAINT = (
 )
 
 
-@pytest.mark.parametrize(
-    "argv", [["--demo"], ["--context", "other"], ["--snapshot=dump.tar.gz", "--no-color"]], ids=str
-)
-def test_the_first_paint_loads_neither_commands_nor_facts_nor_plans(argv: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-c", _SCREENS, *argv], cwd=ROOT, capture_output=True, text=True, check=True)
-    modules = json.loads(done.stdout)
-    assert "textual.app" in modules
-    assert [name for name in modules if name.startswith(_NOT_BEFORE_THE_FIRST_PAINT)] == []
+def test_the_first_paint_loads_neither_commands_nor_facts_nor_plans() -> None:
+    lines = ["--demo", "--context other", "--snapshot=dump.tar.gz --no-color"]
+    command = [sys.executable, "-c", _SCREENS, *lines]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    painted = [json.loads(told) for told in done.stdout.splitlines()]
+    assert ["textual.app" in modules for modules in painted] == [True] * len(lines)
+    assert [name for modules in painted for name in modules if name.startswith(_NOT_BEFORE_THE_FIRST_PAINT)] == []

@@ -146,6 +146,7 @@ def test_entries_beyond_some_are_counted(tmp_path: Path) -> None:
     assert (len(found), [text for text in found if "more" in text]) == (12, ["289 more are like this"])
 
 
+@pytest.mark.long
 def test_many_files_are_moved_in_no_time(tmp_path: Path) -> None:
     """One after the other through all of them, this would take minutes."""
     many = tuple(Packed(f"f{i}") for i in range(10_000))

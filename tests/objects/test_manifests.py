@@ -104,7 +104,7 @@ def test_any_text_is_read(text: str) -> None:
     manifest_of(text)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_any_json_is_read(value: object) -> None:
     kept = {"apiVersion": "v1", "kind": "List", "items": [value]}

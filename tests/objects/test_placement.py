@@ -216,7 +216,9 @@ def test_different_texts_of_one_demand_share_one_placement() -> None:
     assert len({id(p) for p in gathered(pods)}) == 1
 
 
-@pytest.mark.parametrize(("cluster", "pods", "most"), [("medium", 1886, 150), ("landing", 336, 170)])
+@pytest.mark.parametrize(
+    ("cluster", "pods", "most"), [pytest.param("medium", 1886, 150, marks=pytest.mark.long), ("landing", 336, 170)]
+)
 def test_recorded_pods_have_few_placements(cluster: str, pods: int, most: int) -> None:
     """A DaemonSet's pods each name their node; all others have a few dozen placements between them."""
     found = gathered(raw_facts.recorded(cluster, "pods"))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.parser import ShowText, spelled_out, strays, until_dashes
+from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, strays, until_dashes
 from tools import documents, examples
 from tools.registry import ROOT
 
@@ -20,11 +21,10 @@ _REFUSED = re.compile(r"^<!-- run: .*?; exit 2\b.*?<!-- end run -->", re.DOTALL 
 _FENCE = re.compile(r"^```(?:sh|console|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_example_says_what_it_prints(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert documents.filled(text) == text, "run make docs"
+def test_make_check_fills_every_page_that_has_examples() -> None:
+    """There it is seen that each says what it prints; here nothing is run again."""
+    with_examples = [page for page in PAGES if re.search("^<!-- (run|begin)", page.read_text(encoding="utf-8"), re.M)]
+    assert set(with_examples) <= set(documents.written()) and len(with_examples) > 10
 
 
 def command_lines(text: str) -> Iterator[str]:
@@ -49,9 +49,14 @@ def words_of(line: str) -> list[str]:
     return words[1:]
 
 
+@cache
+def whole_tree() -> Parser:
+    return tree()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
-    parser = tree()
+    parser = whole_tree()
     for line in command_lines(page.read_text(encoding="utf-8")):
         program, *words = words_of(line)
         if program != "eksdoc":

@@ -16,7 +16,11 @@ from tests.fakes.programs import program
 from tools.registry import Plugin, read
 
 PLUGINS = read().plugins
-SUBCOMMANDS = pytest.mark.parametrize("plugin", PLUGINS[1:], ids=lambda plugin: plugin.name)
+SUBCOMMANDS = pytest.mark.parametrize(
+    "plugin",
+    # Those of one plugin are quick; whole processes take long.
+    [pytest.param(each, marks=pytest.mark.long if n else (), id=each.name) for n, each in enumerate(PLUGINS[1:])],
+)
 DEMO = {
     "drain": ["plan", "--demo"],
     "addon-diff": ["vpc-cni", "--demo", "-o", "json"],
@@ -57,6 +61,7 @@ def test_kubectl_finds_all_of_them_without_a_warning(folder: Path) -> None:
     assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
 
 
+@pytest.mark.long
 @SUBCOMMANDS
 def test_help_is_that_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     found = run(str(folder / plugin.binary), "--help")
@@ -64,6 +69,7 @@ def test_help_is_that_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--help"))
 
 
+@pytest.mark.long
 @SUBCOMMANDS
 def test_answers_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     words = DEMO[plugin.command]
@@ -79,12 +85,13 @@ def test_errors_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> Non
     same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, "--no-such-flag"))
 
 
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+@SUBCOMMANDS
 def test_each_says_its_version(folder: Path, plugin: Plugin) -> None:
     found = run(str(folder / plugin.binary), "--version")
     assert (found.returncode, found.stdout, found.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
 
 
+@pytest.mark.long
 def test_kubectl_runs_them_by_krews_names(folder: Path) -> None:
     kubectl = needed.kubectl()
     path = f"{folder}:{Path(kubectl).parent}:/bin"

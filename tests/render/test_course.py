@@ -184,10 +184,10 @@ def test_the_orders_tried_are_in_the_document_the_chosen_one_first() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        DrainPolicy(surge=2),
+        pytest.param(DrainPolicy(surge=2), marks=pytest.mark.long),
         DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
         DrainPolicy(max_unavailable=((ALL, HALF), (NODEGROUP, Amount(1))), soft_budget=1),
-        DrainPolicy(pins=(("blue-2", 2), ("green-1", 4)), order="efficiency"),
+        pytest.param(DrainPolicy(pins=(("blue-2", 2), ("green-1", 4)), order="efficiency"), marks=pytest.mark.long),
         DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
     ],
 )

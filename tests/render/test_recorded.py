@@ -38,7 +38,10 @@ def view_of(name: str) -> DrainView:
     return DrainView(plan, cluster, {"nodegroup": ["blue"]})
 
 
-@pytest.fixture(params=list(READERS))
+LARGE = pytest.param("medium", marks=pytest.mark.long)
+
+
+@pytest.fixture(params=["demo", "small-traps", "rich", LARGE])
 def view(request: pytest.FixtureRequest) -> DrainView:
     return view_of(request.param)
 

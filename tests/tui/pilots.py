@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from textual.pilot import Pilot
@@ -13,9 +14,16 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
+from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.app import EksdocApp
+from kubectl_eksdoc.tui.keys import Page, Place
+from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening, Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from tests.tui.shared import SharedApp, with_own, with_shared
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 
@@ -38,34 +46,77 @@ Driven = Callable[[Pilot[int], PlanScreen], Coroutine[Any, Any, None]]
 
 
 def drive(
-    driven: Driven, opening: Opening | None = None, size: tuple[int, int] = WIDE, ready: bool = True
+    driven: Driven,
+    opening: Opening | None = None,
+    size: tuple[int, int] = WIDE,
+    ready: bool = True,
+    ascii: bool = False,
 ) -> EksdocApp:
-    """`driven` is given the pilot and the screen once what was marked first is planned, or at once (not `ready`)."""
+    """`driven` is given the pilot and the screen once what was marked first is planned, or at once (not `ready`).
 
-    async def main() -> EksdocApp:
-        app = EksdocApp(opening or a_demo())
-        async with app.run_test(size=size) as pilot:
-            if ready:
-                await planned(pilot)
-            await driven(pilot, main_screen(app))
-        return app
+    Without an `opening` it is of the demo, and the app is one that other tests had before, as it was when it was
+    opened."""
+    if opening is None and ready and size in (WIDE, NARROW):
+        shared = partial(_shared, size, ascii)
+        return with_shared(("plan", size, ascii), shared, lambda pilot: driven(pilot, main_screen(pilot.app)))
 
-    return asyncio.run(main())
+    async def work(pilot: Pilot[int]) -> None:
+        if ready:
+            await planned(pilot)
+        await driven(pilot, main_screen(pilot.app))
+
+    return with_own(EksdocApp(opening or a_demo(ascii=ascii)), size, work)
 
 
-def main_screen(app: EksdocApp) -> PlanScreen:
+def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[EksdocApp]:
+    first: list[Model] = []
+
+    async def begin(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        first.append(main_screen(pilot.app).model)
+
+    async def reset(pilot: Pilot[int]) -> None:
+        await as_first(pilot, size, first[0])
+
+    return SharedApp(EksdocApp(a_demo(ascii=ascii)), size, begin, reset)
+
+
+async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> None:
+    """As it was opened: of that size, on the page of the nodes, with that model, every cursor on the first row."""
+    app = pilot.app
+    screen = main_screen(app)
+    while app.screen is not screen:
+        app.pop_screen()
+    if app.size != size:
+        await pilot.resize_terminal(*size)
+    app.theme = palette.DARK
+    app.clear_notifications()
+    app._clipboard = ""
+    screen._marking, screen._range_from, screen._head = False, None, ""
+    for line in screen.query(AskLine):
+        line.display = False
+    for table in screen.query(LineTable):
+        table._across = table._cursor = 0
+        table.show(EMPTY)
+    screen.model = model
+    screen._show_place(Place(Page.PLAN))
+    screen.before.clear()
+    screen.after.clear()
+    await pilot.pause()
+
+
+def main_screen(app: Any) -> PlanScreen:
     return next(screen for screen in app.screen_stack if isinstance(screen, PlanScreen))
 
 
 async def planned(pilot: Pilot[Any]) -> None:
     """Until the cluster is read, or cannot be, and nothing is being planned."""
-    app: Any = pilot.app
-    for _ in range(600):
-        await pilot.pause(0.02)
-        model = main_screen(app).model
+    for _ in range(2400):
+        model = main_screen(pilot.app).model
         if (model.facts is not None or model.trouble) and (not model.stale or model.trouble):
-            await pilot.pause()
             return
+        await asyncio.sleep(0.005)
+        await pilot.pause()
     raise AssertionError("there is still no plan")
 
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.render.test_golden import check_golden
-from tests.tui.pilots import NARROW, WIDE, a_demo, drive, lines, press
+from tests.tui.pilots import NARROW, WIDE, drive, lines, press
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -52,5 +52,5 @@ def test_and_like_this_in_ascii(page: str) -> None:
         await press(pilot, *PAGES[page])
         seen.extend(lines(pilot.app))
 
-    drive(look, a_demo(ascii=True))
+    drive(look, ascii=True)
     check_golden(GOLDEN / f"{page}-ascii.txt", "\n".join(seen) + "\n")

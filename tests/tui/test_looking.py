@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.sheet import text_of
-from tests.tui.pilots import NARROW, a_demo, drive, lines, press
+from tests.tui.pilots import NARROW, drive, lines, press
 
 Demo = Pilot[int]
 
@@ -56,7 +56,7 @@ def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
         await press(pilot, "N")
         assert any("NODEv" in line for line in lines(pilot.app))
 
-    drive(sort, a_demo(ascii=True))
+    drive(sort, ascii=True)
 
 
 def test_only_what_is_at_fault_and_all_again() -> None:

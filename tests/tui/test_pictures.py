@@ -29,7 +29,7 @@ _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 OF_PLANS: dict[str, tuple[str, tuple[int, int], dict[str, Any]]] = {
     "nodes-80x24": ("nodes", NARROW, {}),
-    "nodes-ascii": ("nodes", WIDE, {"ascii": True}),
+    "nodes-ascii": ("nodes", WIDE, {}),
     "nodes-light": ("nodes", WIDE, {"light": True}),
     "nodes-no-color": ("nodes", WIDE, {"plain": True}),
     "budgets": ("budgets", WIDE, {}),
@@ -57,6 +57,7 @@ def check_picture(path: Path, app: App[int]) -> None:
 @pytest.mark.parametrize("name", OF_PLANS)
 def test_a_plan_in_colour(name: str) -> None:
     page, size, look = OF_PLANS[name]
+    ascii = name == "nodes-ascii"
 
     async def see(pilot: Pilot[int], screen: PlanScreen) -> None:
         await press(pilot, *PAGES[page])
@@ -64,7 +65,7 @@ def test_a_plan_in_colour(name: str) -> None:
         await pilot.pause()
         check_picture(PICTURES / f"{name}.svg", pilot.app)
 
-    drive(see, a_demo(**look), size)
+    drive(see, a_demo(**look) if look else None, size, ascii=ascii)
 
 
 @pytest.mark.parametrize("name", OF_RUNS)

@@ -260,7 +260,7 @@ def test_in_ascii_nothing_else_is_seen() -> None:
             for line in lines(pilot.app):
                 assert line.isascii(), line
 
-    drive(look, a_demo(ascii=True))
+    drive(look, ascii=True)
 
 
 def test_help_is_searched() -> None:

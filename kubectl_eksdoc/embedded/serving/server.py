@@ -20,6 +20,10 @@ SILENCE_S = 120.0
 """A client that says nothing, or takes nothing, for so long loses its connection."""
 
 
+class _Ended(Exception):
+    """A server's loop is over."""
+
+
 class Server(ThreadingHTTPServer):
     """Serves an API until it is closed; each connection has a thread, as has each watch. `errors`: the latest that went
     wrong with a connection by nobody's fault but ours."""
@@ -33,6 +37,7 @@ class Server(ThreadingHTTPServer):
         self.errors: deque[Exception] = deque(maxlen=10)
         self._lock = Lock()
         self._open: dict[socket.socket, Thread] = {}
+        self._ending = False
 
         class Connection(Handler):
             timeout = silence_s
@@ -58,6 +63,25 @@ class Server(ThreadingHTTPServer):
         except RuntimeError:  # the machine gives no more threads
             self._forget(request)
             self.shutdown_request(request)
+
+    def serve_forever(self, poll_interval: float = 0.5) -> None:
+        with contextlib.suppress(_Ended):
+            super().serve_forever(poll_interval)
+
+    def shutdown(self) -> None:
+        """At once: a connection of our own wakes the thread that waits for one."""
+        self._ending = True
+        with contextlib.suppress(OSError):
+            socket.create_connection((LOOPBACK, self.port), 1.0).close()
+        super().shutdown()
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        return not self._ending
+
+    def service_actions(self) -> None:
+        """Called after each connection."""
+        if self._ending:
+            raise _Ended
 
     def server_close(self) -> None:
         """Nobody is served any more, and no watch goes on."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
+from moto.kms import models as keys
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
@@ -44,6 +45,8 @@ def _mend() -> None:
     eks_calls.register()
     for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery, quotas):
         mended.mend()
+    # A key is of RSA, whatever it is for: a tenth of a second each, and nothing here is signed with one.
+    keys.generate_private_key = cache(keys.generate_private_key)
 
 
 def _application(service: Any) -> Any:
@@ -51,6 +54,19 @@ def _application(service: Any) -> Any:
     application = create_backend_app(service)
     application.config["PROPAGATE_EXCEPTIONS"] = True
     return application
+
+
+class Applications(DomainDispatcherApplication):
+    """Of each service. moto lists its own folders to find one, for every request: it is found once for each host."""
+
+    def __init__(self) -> None:
+        super().__init__(_application)
+        self._backends: dict[str | None, Any] = {}
+
+    def get_backend_for_host(self, host: str | None) -> Any:
+        if host not in self._backends:
+            self._backends[host] = super().get_backend_for_host(host)
+        return self._backends[host]
 
 
 class QuietHandler(MotoRequestHandler):
@@ -69,7 +85,7 @@ class World:
         # Models are read once per session, and making clients in several threads is not safe.
         self._session, self._clients = boto3.session.Session(), threading.Lock()
         self._known: dict[tuple[str, str, str], Any] = {}
-        gate = Gate(DomainDispatcherApplication(_application), self._troubles)
+        gate = Gate(Applications(), self._troubles)
         self._server = make_server("127.0.0.1", 0, gate, threaded=True, request_handler=QuietHandler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)

@@ -18,19 +18,19 @@ from kubectl_eksdoc.cli.check.since_values import Since, moment, since
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom
-from tests.cli.running import Ran, run_cli
+from tests.cli.check import asked
+from tests.cli.running import Ran
 
 NOW = datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc)
 """Of the demo."""
 
 
 def check(*argv: str) -> Ran:
-    return run_cli("check", "--demo", "--target", "1.34", *argv)
+    return asked.check("--demo", "--target", "1.34", *argv)
 
 
 def document(*argv: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(check(*argv, "-o", "json").out)
-    return found
+    return asked.document("--demo", "--target", "1.34", *argv)
 
 
 def test_the_words_of_the_command_line_are_those_of_the_plan() -> None:
@@ -63,6 +63,7 @@ def test_targets_on_the_demo_suffer_as_their_controller_has_no_credentials_and_l
     assert suspects[2]["undo"].startswith("Undo: kubectl label namespace edge ")
 
 
+@pytest.mark.long
 def test_a_cause_that_stops_no_upgrade_is_one_all_the_same(tmp_path: Path) -> None:
     seen = [{"code": each, "reason": "seen", "until": "2027-01-01"} for each in ("imds-pods-broken", "pods-bouncing")]
     ran = check("--symptom", "targets", "--suppressions", suppressions(tmp_path, *seen))
@@ -114,7 +115,7 @@ def test_what_has_changed_is_listed_the_newest_first() -> None:
 
 def test_nothing_is_said_of_changes_unless_it_is_asked() -> None:
     assert (document()["changedSince"], document()["changes"]) == (None, [])
-    assert "CHANGED" not in check().out
+    assert "CHANGED" not in check("-o", "table", "--ascii").out
 
 
 def suppressions(tmp_path: Path, *entries: dict[str, str]) -> str:
@@ -155,7 +156,10 @@ def test_an_entry_without_an_end_is_refused_before_anything_is_read(tmp_path: Pa
     assert "entry 1 has no until" in ran.err
 
 
-@pytest.mark.parametrize("output", ["table", "wide", "markdown", "junit", "sarif"])
+EVERY_FORMAT = [*(pytest.param(each, marks=pytest.mark.long) for each in ("wide", "markdown")), "table"]
+
+
+@pytest.mark.parametrize("output", [*EVERY_FORMAT, "junit", "sarif"])
 def test_every_format_has_something_to_say(output: str) -> None:
     ran = check("-o", output, "--ascii")
     assert ran.code == 1
@@ -164,9 +168,9 @@ def test_every_format_has_something_to_say(output: str) -> None:
 
 
 def test_junit_and_sarif_of_the_demo_can_be_read() -> None:
-    root = ElementTree.fromstring(check("-o", "junit").out)
+    root = ElementTree.fromstring(check("-o", "junit", "--ascii").out)
     assert int(root.get("failures", "0")) > 0
-    (run,) = json.loads(check("-o", "sarif").out)["runs"]
+    (run,) = json.loads(check("-o", "sarif", "--ascii").out)["runs"]
     assert {each["kind"] for each in run["results"]} == {"fail", "open", "pass"}
 
 

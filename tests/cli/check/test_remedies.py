@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from tests.cli.running import run_cli
-
-RICH = Path(__file__).parents[2] / "data" / "clusters" / "rich.tar.gz"
+from tests.cli.check.asked import RICH, document
 
 
 @pytest.mark.parametrize(
-    "words", [("--demo", "--target", "1.33"), ("--demo", "--target", "1.35"), ("--snapshot", str(RICH))]
+    "words",
+    [
+        ("--demo", "--target", "1.33"),
+        ("--demo", "--target", "1.34"),
+        pytest.param(("--demo", "--target", "1.35"), marks=pytest.mark.long),
+        ("--snapshot", RICH, "--target", "1.34"),
+    ],
 )
 def test_every_finding_that_fails_says_what_to_do(words: tuple[str, ...]) -> None:
-    found = json.loads(run_cli("check", *words, "-o", "json").out)["findings"]
+    found = document(*words)["findings"]
     fails = [each for each in found if each["status"] == "fail"]
     assert fails
     assert [(each["code"], each["message"]) for each in fails if not each["remedy"]] == []
@@ -24,21 +25,21 @@ def test_every_finding_that_fails_says_what_to_do(words: tuple[str, ...]) -> Non
 
 
 def test_no_finding_is_said_twice() -> None:
-    found = json.loads(run_cli("check", "--demo", "--target", "1.34", "-o", "json").out)["findings"]
+    found = document("--demo", "--target", "1.34")["findings"]
     said = [(each["code"], str(each["subject"]), each["message"]) for each in found]
     assert len(said) == len(set(said))
 
 
 def test_what_nobody_told_is_no_name_of_a_cluster_in_a_command() -> None:
     """This dump does not tell the cluster's name."""
-    steps = json.loads(run_cli("check", "--snapshot", str(RICH), "-o", "json").out)["checklist"]
+    steps = document("--snapshot", RICH, "--target", "1.34")["checklist"]
     commands = [command for each in steps for command in each["commands"] if command.startswith("aws eks")]
     assert commands
     assert all("name NAME-OF-THE-CLUSTER " in command for command in commands)
 
 
 def test_what_asks_from_pods_is_told_as_it_is_done_live() -> None:
-    found = json.loads(run_cli("check", "--snapshot", str(RICH), "-o", "json").out)["findings"]
+    found = document("--snapshot", RICH, "--target", "1.34")["findings"]
     commands = [remedy.get("command", "") for each in found for remedy in each["remedy"]]
     active = [each for each in commands if "--active" in each]
     assert active
@@ -46,6 +47,6 @@ def test_what_asks_from_pods_is_told_as_it_is_done_live() -> None:
 
 
 def test_what_a_dump_lacks_is_named_once_and_no_clause_is_cut_off() -> None:
-    found = json.loads(run_cli("check", "--snapshot", str(RICH), "-o", "json").out)["findings"]
+    found = document("--snapshot", RICH, "--target", "1.34")["findings"]
     assert not [each["message"] for each in found if "apiservices: the snapshot has no apiservices" in each["message"]]
     assert not [each["missing"] for each in found if each.get("missing", "").endswith(",")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +10,7 @@ from kubectl_eksdoc.cli.rights import checks
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.registry import ALL
-from tests.cli.running import run_cli
-
-RICH = Path(__file__).parents[2] / "data" / "clusters" / "rich.tar.gz"
+from tests.cli.check.asked import RICH, document
 
 ROWS = {
     "pod-returns": ("default/tolerates-all", "default/pinned"),
@@ -50,10 +46,9 @@ ROWS = {
 """Of ``rich.md``: what is a trap for an upgrade. Where replacements land is what `drain plan` is for."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def told() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_cli("check", "--snapshot", str(RICH), "--target", "1.34", "-o", "json").out)
-    return found
+    return document("--snapshot", RICH, "--target", "1.34")
 
 
 def name(subject: dict[str, str]) -> str:

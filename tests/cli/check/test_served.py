@@ -115,15 +115,26 @@ def somebody(cluster: Server, aws: World, folder: Path, token: str = "whole") ->
     return Somebody(kubeconfigs.one(folder / "config", cluster.url(token), name="lab"), aws, access(aws))
 
 
-def test_what_is_planted_is_found(cluster: Server, prod: World, tmp_path: Path) -> None:
+def test_what_is_planted_is_found_and_what_is_asked_of_aws_is_registered(
+    cluster: Server, prod: World, tmp_path: Path
+) -> None:
+    prod.forget_calls()
     found = somebody(cluster, prod, tmp_path).document("--target", "1.37")
     failing = {each["code"] for each in found["findings"] if each["status"] == "fail"}
     assert {"budget-never-allows", "pod-several-budgets", "dns-lameduck-short", "dns-on-spot"} <= failing
     assert {each["state"] for each in found["metadata"]["kindsRead"]} <= {"read", "not-served"}
     assert [each for each in found["findings"] if A_RIGHT.match(each.get("missing", ""))] == []
+    known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["check"]}
+    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
 
 
-@pytest.mark.parametrize("check", ALL, ids=token)
+ONE_IN = 8
+"""Of the checks, so many are tried in the quick tests; the long ones try all."""
+
+
+@pytest.mark.parametrize(
+    "check", [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL)], ids=token
+)
 def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World, tmp_path: Path, check: Check) -> None:
     asking = somebody(cluster, prod, tmp_path, token(check))
     own = {*checks.WHOSE, *(question for need in check.needs for question in checks.ASKED_OF_NEED.get(need, ()))}
@@ -142,10 +153,3 @@ def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World
     assert [read for read in found["metadata"]["kindsRead"] if read["state"] == "forbidden"] == []
     asked = {f"{call.service}:{call.operation}" for call in prod.calls}
     assert asked <= {f"{question.service}:{question.operation}" for question in own}
-
-
-def test_what_is_asked_of_aws_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
-    prod.forget_calls()
-    somebody(cluster, prod, tmp_path).document()
-    known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["check"]}
-    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known

@@ -88,11 +88,13 @@ def shell(home: Path, server: Server) -> Shell:
     return Shell(home, kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN), name="lab"))
 
 
+@pytest.mark.long
 def test_commands(home: Path) -> None:
     found = Shell(home).tab("eksdoc", "")
     assert found.offers["drain"] == "plan the drain of nodes, and do it" and found.directive == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("completer", "name", "command"), COMPLETERS, ids=lambda each: str(each))
 def test_every_entry_point_completes(home: Path, completer: str, name: str, command: str) -> None:
     assert os.access(home / "bin" / completer, os.X_OK)
@@ -100,6 +102,7 @@ def test_every_entry_point_completes(home: Path, completer: str, name: str, comm
     assert found.values == (["--demo"] if command else ["drain"])
 
 
+@pytest.mark.long
 def test_flags_come_through_raw(home: Path) -> None:
     shell = Shell(home)
     assert "--nodegroup" in shell.tab("eksdoc-drain", "plan", "--").offers
@@ -112,6 +115,7 @@ def test_node_groups_of_the_demo(home: Path) -> None:
     assert found.values == ["blue", "general", "green"] and found.directive == 4
 
 
+@pytest.mark.long
 def test_names_of_a_served_cluster(shell: Shell) -> None:
     groups = shell.soon("eksdoc", "drain", "plan", "--nodegroup", "")
     assert groups.values and groups.directive == 4
@@ -122,11 +126,13 @@ def test_names_of_a_served_cluster(shell: Shell) -> None:
     assert shell.tab("eksdoc", "drain", "status", "").values == [], "there has been no run"
 
 
+@pytest.mark.long
 def test_without_a_kubeconfig_nothing_is_offered(home: Path) -> None:
     for words in (("drain", "plan", ""), ("drain", "plan", "--nodegroup", ""), ("check", "--context", "")):
         assert Shell(home).tab("eksdoc", *words).values == []
 
 
+@pytest.mark.long
 def test_what_was_found_is_remembered(home: Path) -> None:
     with ApiServer() as server:
         shell = Shell(home, kubeconfigs.one(home / "config", server.url))
@@ -140,6 +146,7 @@ def test_what_was_found_is_remembered(home: Path) -> None:
     assert len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_what_may_not_be_listed_is_not_offered(home: Path) -> None:
     with ApiServer() as server:
         server.forbidden.add(kinds.NODES)
@@ -148,6 +155,7 @@ def test_what_may_not_be_listed_is_not_offered(home: Path) -> None:
         assert (found.values, found.directive) == ([], 4)
 
 
+@pytest.mark.long
 def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
     with ApiServer() as server:
         server.open.clear()
@@ -162,6 +170,7 @@ def test_a_server_that_never_answers_holds_nobody(home: Path) -> None:
     assert len(server.asked(kinds.NODES.path)) <= 1, "who presses again waits for the same answer"
 
 
+@pytest.mark.long
 def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
     """A credential plugin takes its time; who presses again meanwhile runs it no second time."""
     authority = Authority(trustme.CA())
@@ -177,6 +186,7 @@ def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
     assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
 
 
+@pytest.mark.long
 def test_a_kubeconfig_that_never_ends_holds_nobody(home: Path) -> None:
     """Of a pipe that nobody writes to, and of what has no end."""
     os.mkfifo(home / "pipe")
@@ -185,6 +195,7 @@ def test_a_kubeconfig_that_never_ends_holds_nobody(home: Path) -> None:
         assert (found.values, found.directive) == ([], 4) and found.seconds < 30
 
 
+@pytest.mark.long
 def test_offline_nothing_is_asked(home: Path) -> None:
     with ApiServer() as server:
         config = kubeconfigs.one(home / "config", server.url)
@@ -193,6 +204,7 @@ def test_offline_nothing_is_asked(home: Path) -> None:
         assert server.requests == [] and not (home / ".cache").exists()
 
 
+@pytest.mark.long
 def test_names_of_a_snapshot(home: Path) -> None:
     dump = worlds.archive("small-traps")
     ends_s = time.monotonic() + 60
@@ -201,6 +213,7 @@ def test_names_of_a_snapshot(home: Path) -> None:
     assert found.directive == 4
 
 
+@pytest.mark.long
 def test_nobody_who_listens_and_nothing_to_write_on(home: Path) -> None:
     around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = f"{sys.executable} -m kubectl_eksdoc __complete ''"

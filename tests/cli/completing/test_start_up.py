@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -20,6 +21,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
+@cache
 def loaded(*words: str) -> set[str]:
     done = subprocess.run([sys.executable, "-c", _RUN, *words], cwd=ROOT, capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout))
@@ -29,9 +31,9 @@ def loaded(*words: str) -> set[str]:
     "words",
     [
         ("",),
-        ("drain", ""),
         ("drain", "plan", "--"),
-        ("check", "--gate", ""),
+        pytest.param(("drain", ""), marks=pytest.mark.long),
+        pytest.param(("check", "--gate", ""), marks=pytest.mark.long),
         ("--context", "x", "drain", "run", "--order="),
     ],
     ids=str,

@@ -68,8 +68,8 @@ def test_flags() -> None:
 @pytest.mark.parametrize(
     "before",
     [
-        ("--demo", *PLAN),
-        ("drain", "--demo", "plan"),
+        pytest.param(("--demo", *PLAN), marks=pytest.mark.long),
+        pytest.param(("drain", "--demo", "plan"), marks=pytest.mark.long),
         ("drain", "--demo=true", "-n", "drain", "plan"),
         (*PLAN, "--demo"),
     ],

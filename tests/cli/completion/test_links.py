@@ -71,6 +71,7 @@ def test_install_links_every_program_that_is_there(krew: Path) -> None:
     assert completion(krew, "install").out.count("there already: ") == 2 and links(krew) == BOTH
 
 
+@pytest.mark.long
 def test_what_it_made_completes(krew: Path, tmp_path: Path) -> None:
     kubectl = needed.kubectl()
     env = {"PATH": f"{krew}:{Path(kubectl).parent}:/bin:/usr/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}

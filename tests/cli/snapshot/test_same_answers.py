@@ -11,30 +11,34 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from tests.builders import NOW
 from tests.cli.running import Ran
 
-COMMANDS = (
+QUICK = (
     "drain plan --nodegroup blue -o json",
-    "drain plan --nodegroup blue",
     "drain plan --nodegroup green -o wide",
-    "rehearse --nodegroup blue -o json",
     "check -o json",
+    "addon-diff --all -o json",
+    "imds-probe -o json",
+    "coredns-lameduck -o json",
+    "interruption -o json",
+)
+"""One of each command; the long tests ask the others."""
+COMMANDS = (
+    *QUICK,
+    "drain plan --nodegroup blue",
+    "rehearse --nodegroup blue -o json",
     "check -o wide",
     "check --target 1.35 -o json",
     "check --symptom credentials -o json",
     "check --changed-since 24h -o json",
     "check --only subnet-addresses,subnet-addresses-nodes",
     "check -o sarif",
-    "addon-diff --all -o json",
     "addon-diff vpc-cni -o wide",
     "addon-diff vpc-cni --to latest -o json",
     "addon-diff vpc-cni --since-when -o json",
     "addon-diff vpc-cni --each-step -o json",
     "addon-diff --all --after -o json",
-    "imds-probe -o json",
     "imds-probe -o wide",
     "imds-probe --nodegroup green -o json",
-    "coredns-lameduck -o json",
     "coredns-lameduck -o wide",
-    "interruption -o json",
     "interruption --print stack",
     "interruption --print iam",
 )
@@ -56,10 +60,13 @@ def ran(command: str, *source: str) -> Ran:
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = str(tmp_path_factory.mktemp("snapshot") / "demo.eksdoc")
-    taken = ran(f"snapshot {path} --demo")
+    """Written over a file that is there, as --overwrite allows."""
+    path = tmp_path_factory.mktemp("snapshot") / "demo.eksdoc"
+    path.write_text("mine")
+    taken = ran(f"snapshot {path} --demo --overwrite")
     assert taken.code == 0, taken.err
-    return path
+    assert path.stat().st_size > 10_000
+    return str(path)
 
 
 def as_of_the_demo(text: str, path: str) -> str:
@@ -73,7 +80,9 @@ def as_of_the_demo(text: str, path: str) -> str:
     return text.replace(" --demo --dry-run", "").replace(*A_DRY_RUN)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=() if each in QUICK else pytest.mark.long) for each in COMMANDS]
+)
 def test_a_snapshot_answers_as_the_demo(command: str, snapshot: str) -> None:
     of_demo, held = ran(command, "--demo"), ran(command, "--snapshot", snapshot)
     assert held.code == of_demo.code, held.err

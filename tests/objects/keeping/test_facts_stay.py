@@ -59,7 +59,10 @@ def judged(facts: Any) -> Any:
     ]
 
 
-@pytest.mark.parametrize("name", [*dumps.NAMES, "demo"])
+LARGE = [pytest.param(name, marks=pytest.mark.long) for name in ("medium", "landing")]
+
+
+@pytest.mark.parametrize("name", [*LARGE, "small-traps", "rich", "demo"])
 def test_facts_are_the_same(name: str) -> None:
     whole, keep = pages(name), keeping()
     kept = read({resource: keep.page(resource, page) for resource, page in whole.items()})

@@ -75,7 +75,12 @@ def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, An
     assert text == path.read_text(encoding="utf-8")
 
 
-EVERY = [{"of": of, "how": how} for of in WORLDS for how in Happening] + [{"made": False}, {"left": ("a", "b")}]
+WAYS = itertools.cycle((Happening.ROLLOUT, Happening.WATCH, Happening.EVICTION, Happening.EVICTION, Happening.ROLLOUT))
+QUICK: list[dict[str, Any]] = [{"of": of, "how": how} for of, how in zip(WORLDS, WAYS, strict=False)]
+QUICK += [{"made": False}, {"left": ("a", "b")}]
+"""Each world, and each way of waiting; the long tests have each world in each way."""
+LONG = [{"of": of, "how": how} for of in WORLDS for how in Happening if {"of": of, "how": how} not in QUICK]
+EVERY = [*QUICK, *(pytest.param(of, marks=pytest.mark.long) for of in LONG)]
 
 
 @pytest.mark.parametrize("of", EVERY, ids=str)

@@ -6,8 +6,8 @@ alone, since a fault refused evictions. `journal.jsonl` is what her machine kept
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from kubectl_eksdoc.core.run.retelling import of_events
 from kubectl_eksdoc.host.journals.journal_file import read_recorded
 from kubectl_eksdoc.tui.replay.again import Again
 from kubectl_eksdoc.tui.replay.app import ReplayApp
+from kubectl_eksdoc.tui.replay.live import ReplayedRun
 from kubectl_eksdoc.tui.replay.screen import ReplayScreen
-from tests.tui.pilots import WIDE
+from tests.tui.pilots import NARROW, WIDE
+from tests.tui.shared import SharedApp, with_own, with_shared
 
 HERE = Path(__file__).parent
 JOURNAL, EVENTS = HERE / "journal.jsonl", HERE / "events.jsonl"
@@ -76,6 +78,7 @@ class Shown:
         return [notification.message for notification in self.pilot.app._notifications]
 
 
+@cache
 def recording_of(path: Path) -> Recording:
     recorded = read_recorded(str(path))
     found = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
@@ -89,13 +92,29 @@ Driven = Callable[[Shown], Coroutine[Any, Any, None]]
 def show(
     driven: Driven, what: Path | Recording = JOURNAL, size: tuple[int, int] = WIDE, ascii: bool = False
 ) -> ReplayApp:
-    async def main() -> ReplayApp:
+    """`driven` with a screen of its own, in an app that other tests had before."""
+    recording = recording_of(what) if isinstance(what, Path) else what
+    if size not in (WIDE, NARROW):
         clock = Clock()
-        recording = recording_of(what) if isinstance(what, Path) else what
         app = ReplayApp(Again(recording, "run.jsonl", ascii=ascii), clock)
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            await driven(Shown(pilot, clock))
-        return app
+        return with_own(app, size, lambda pilot: driven(Shown(pilot, clock)))
 
-    return asyncio.run(main())
+    async def work(pilot: Pilot[int]) -> None:
+        clock = Clock()
+        await pilot.app.switch_screen(ReplayScreen(ReplayedRun(recording, clock), "run.jsonl"))
+        await pilot.pause()
+        await driven(Shown(pilot, clock))
+
+    return with_shared(("replay", size, ascii), partial(_shared, size, ascii), work)
+
+
+def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[ReplayApp]:
+    app = ReplayApp(Again(recording_of(JOURNAL), "run.jsonl", ascii=ascii), Clock())
+
+    async def reset(pilot: Pilot[int]) -> None:
+        while not isinstance(app.screen, ReplayScreen):
+            app.pop_screen()
+        app.clear_notifications()
+        await pilot.pause()
+
+    return SharedApp(app, size, reset, reset)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from textual.events import Paste
@@ -12,12 +12,14 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.tui.app import EksdocApp
+from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from tests.builders import a_cluster, a_node
-from tests.tui.pilots import WIDE, a_demo, lines, planned
+from tests.tui.pilots import NARROW, WIDE, a_demo, as_first, lines, main_screen, planned
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
+from tests.tui.shared import SharedApp, with_own, with_shared
 
 SOON_S = 10.0
 _TICK_S = 0.02
@@ -93,17 +95,9 @@ Played = Callable[[Show], Coroutine[Any, Any, None]]
 
 
 def play(played: Played, desk: ScriptedDesk | None = None, size: tuple[int, int] = WIDE, **opening: Any) -> EksdocApp:
-    """`played` once what was marked first is planned; runs are begun at the desk."""
-
-    async def main() -> EksdocApp:
-        at = desk or ScriptedDesk()
-        app = EksdocApp(a_demo(desk=None if "no_desk" in opening else at, **opening))
-        async with app.run_test(size=size) as pilot:
-            await planned(pilot)
-            await played(Show(pilot, at))
-        return app
-
-    return asyncio.run(main())
+    """`played` once what was marked first is planned; runs are begun at the desk. Without more of an `opening` than
+    `ascii`, the app is one that other tests had before, as it was when it was opened."""
+    return _played(played, desk or ScriptedDesk(), size, "demo", opening)
 
 
 def play_run(
@@ -123,8 +117,62 @@ def play_run(
         await show.looks()
         await played(show)
 
-    return play(begun, desk, size, **{"read": _read_one_node, "targeting": Targeting(), **opening})
+    return _played(begun, desk or ScriptedDesk(), size, "one node", opening)
+
+
+def _played(
+    played: Played, desk: ScriptedDesk, size: tuple[int, int], cluster: str, opening: dict[str, Any]
+) -> EksdocApp:
+    more = {**_CLUSTERS[cluster], **opening}
+    if size in (WIDE, NARROW) and opening.keys() <= {"ascii"}:
+        shared = partial(_shared, size, more)
+        return with_shared((cluster, size, more.get("ascii", False)), shared, partial(_at_the_desk, played, desk))
+
+    async def work(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        await played(Show(pilot, desk))
+
+    app = EksdocApp(a_demo(desk=None if "no_desk" in opening else desk, **more))
+    return with_own(app, size, work)
+
+
+class _Lent:
+    """The desk of the app: that of the test that has the app. Mutable."""
+
+    desk = ScriptedDesk()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.desk, name)
+
+
+async def _at_the_desk(played: Played, desk: ScriptedDesk, pilot: Pilot[int]) -> None:
+    lent: Any = pilot.app.opening.desk  # type: ignore[attr-defined]
+    lent.desk = desk
+    await played(Show(pilot, desk))
+
+
+def _shared(size: tuple[int, int], opening: dict[str, Any]) -> SharedApp[EksdocApp]:
+    app = EksdocApp(a_demo(desk=_Lent(), **opening))
+    first: list[Model] = []
+
+    async def begin(pilot: Pilot[int]) -> None:
+        await planned(pilot)
+        first.append(main_screen(app).model)
+
+    async def reset(pilot: Pilot[int]) -> None:
+        if app._following is not None and app._following._timer is not None:
+            app._following._timer.stop()
+        app._following = None
+        await as_first(pilot, size, first[0])
+
+    return SharedApp(app, size, begin, reset)
 
 
 def _read_one_node(progress: Progress) -> Cluster:
     return a_cluster(nodes=[a_node("blue-1")])
+
+
+_CLUSTERS: dict[str, dict[str, Any]] = {
+    "demo": {},
+    "one node": {"read": _read_one_node, "targeting": Targeting()},
+}
