@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,9 +38,7 @@ words = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.lists(words, max_size=7), st.booleans())
-def test_any_words(argv: list[str], plan: bool) -> None:
+def answered(argv: list[str], plan: bool) -> None:
     ran = run_cli(*(["drain", "plan"] if plan else []), *argv, source=FakeSource())
     assert ran.code in exits.MEANINGS
     assert ran.code != exits.BUG, ran.err
@@ -48,3 +47,16 @@ def test_any_words(argv: list[str], plan: bool) -> None:
         assert ran.out == ""
         assert ran.err
     assert "\x1b" not in ran.err
+
+
+@settings(max_examples=40)
+@given(st.lists(words, max_size=7), st.booleans())
+def test_any_words(argv: list[str], plan: bool) -> None:
+    answered(argv, plan)
+
+
+@pytest.mark.long
+@settings(max_examples=300)
+@given(st.lists(words, max_size=7), st.booleans())
+def test_any_words_many_times(argv: list[str], plan: bool) -> None:
+    answered(argv, plan)

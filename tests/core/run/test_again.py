@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from kubectl_eksdoc.core.model.journal import (
     DONE,
@@ -76,8 +76,20 @@ def test_what_was_heard_before_it_was_killed_holds() -> None:
     assert after((Noted.PAUSED, "", "")) == GoOn("paused", "")
 
 
-@given(JOURNALS)
-def test_any_journal_has_an_answer(entries: list[Entry]) -> None:
+def has_an_answer(entries: list[Entry]) -> None:
     found = Entries(tuple(entries))
     run = RunSummary("r1", None, "", "", None)
     assert isinstance(again(run, found, replay(found)), (GoOn, Over))
+
+
+@settings(max_examples=40)
+@given(JOURNALS)
+def test_any_journal_has_an_answer(entries: list[Entry]) -> None:
+    has_an_answer(entries)
+
+
+@pytest.mark.long
+@settings(max_examples=100)
+@given(JOURNALS)
+def test_any_journal_has_an_answer_many_times(entries: list[Entry]) -> None:
+    has_an_answer(entries)

@@ -144,8 +144,10 @@ def test_answers_of_the_oracle() -> None:
     }
 
 
-@pytest.mark.parametrize("code", range(200, 600))
-def test_no_code_is_without_a_reading(code: int) -> None:
-    reading = read(Status(code, "", "?"))
-    assert (reading.next is Next.LEAVES) == (200 <= code < 300)
-    assert (reading.next is Next.LOOK) == (code >= 500)
+def test_no_code_is_without_a_reading() -> None:
+    wrong = []
+    for code in range(200, 600):
+        reading = read(Status(code, "", "?"))
+        if (reading.next is Next.LEAVES, reading.next is Next.LOOK) != (code < 300, code >= 500):
+            wrong.append((code, reading))
+    assert wrong == []

@@ -287,11 +287,23 @@ class Traffic:
         assert not driven.engine.undone
 
 
-@settings(deadline=None)
+def never_cut_off(old: int, answers: list[Status | Lost]) -> None:
+    Traffic(a_world(LOCAL, old=old), answers).to_the_end()
+
+
+@settings(max_examples=30)
 @given(st.integers(1, 5), st.lists(st.sampled_from([Status(200), Lost("reset"), Status(429)]), max_size=10))
 @example(4, [Lost("reset")] * 8)
 def test_traffic_is_never_cut_off(old: int, answers: list[Status | Lost]) -> None:
-    Traffic(a_world(LOCAL, old=old), answers).to_the_end()
+    never_cut_off(old, answers)
+
+
+@pytest.mark.long
+@settings(max_examples=100)
+@given(st.integers(1, 5), st.lists(st.sampled_from([Status(200), Lost("reset"), Status(429)]), max_size=10))
+@example(4, [Lost("reset")] * 8)
+def test_traffic_is_never_cut_off_many_times(old: int, answers: list[Status | Lost]) -> None:
+    never_cut_off(old, answers)
 
 
 def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_it_is_paused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,9 +95,7 @@ def test_who_goes_on_takes_up_what_was_left_alone() -> None:
     assert node.state is NodeState.DONE and node.gone == len(node.pods) == 1
 
 
-@settings(max_examples=200)
-@given(JOURNALS, st.lists(st.text(max_size=5), max_size=2))
-def test_any_journal_can_be_shown_again(entries: list[Entry], dropped: list[str]) -> None:
+def shown_again(entries: list[Entry], dropped: list[str]) -> None:
     recording = of_journal(Entries(tuple(entries), tuple(dropped)))
     assert (recording is None) == (not entries)
     if recording is None:
@@ -108,6 +107,19 @@ def test_any_journal_can_be_shown_again(entries: list[Entry], dropped: list[str]
     for at in range(len(times)):
         assert recording.details(at)
     known(recording)
+
+
+@settings(max_examples=40)
+@given(JOURNALS, st.lists(st.text(max_size=5), max_size=2))
+def test_any_journal_can_be_shown_again(entries: list[Entry], dropped: list[str]) -> None:
+    shown_again(entries, dropped)
+
+
+@pytest.mark.long
+@settings(max_examples=200)
+@given(JOURNALS, st.lists(st.text(max_size=5), max_size=2))
+def test_any_journal_can_be_shown_again_many_times(entries: list[Entry], dropped: list[str]) -> None:
+    shown_again(entries, dropped)
 
 
 def event(at_s: float, what: str, subject: str, node: str = "", since_s: float = 0.0, run: str = "r1") -> RunEvent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,9 +65,7 @@ def seen(chronicle: Chronicle) -> object:
     return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
 
 
-@settings(max_examples=300)
-@given(RECORDINGS, MOVES)
-def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: Recording, moves: list[tuple]) -> None:
+def goes_to_and_fro(recording: Recording, moves: list[tuple]) -> None:
     replay, chronicle = Replay(recording), Chronicle(AIMS)
     for name, *given_ in moves:
         getattr(replay, name)(*given_)
@@ -77,6 +76,21 @@ def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: Re
         straight = Chronicle(AIMS)
         straight.take(moment for moment in recording.moments if moment.at_s <= replay.at_s)
         assert seen(chronicle) == seen(straight)
+
+
+@settings(max_examples=60)
+@given(RECORDINGS, MOVES)
+def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: Recording, moves: list[tuple]) -> None:
+    goes_to_and_fro(recording, moves)
+
+
+@pytest.mark.long
+@settings(max_examples=300)
+@given(RECORDINGS, MOVES)
+def test_what_is_known_at_a_place_does_not_depend_on_the_way_there_many_times(
+    recording: Recording, moves: list[tuple]
+) -> None:
+    goes_to_and_fro(recording, moves)
 
 
 @given(RECORDINGS, st.lists(st.floats(0, 20), max_size=40))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 
@@ -143,9 +144,16 @@ def test_it_goes_on_after_any_act(at: int) -> None:
         check(stage, plane, ended, field, journal, heard)
 
 
-@pytest.mark.parametrize("error", [LockInDoubt, JournalError])
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("at", range(1, WRITINGS + 1))
+def each_writing() -> list[object]:
+    """With either error, kept or not: in quick both errors at each, one of them kept."""
+    found = []
+    for at, kept, error in product(range(1, WRITINGS + 1), (True, False), (LockInDoubt, JournalError)):
+        quick = (error is LockInDoubt) is (kept is bool(at % 2))
+        found.append(pytest.param(at, kept, error, marks=() if quick else pytest.mark.long))
+    return found
+
+
+@pytest.mark.parametrize(("at", "kept", "error"), each_writing())
 def test_it_goes_on_after_any_writing(at: int, kept: bool, error: type[Exception]) -> None:
     plane, stage = made(*three_nodes())
     lock = Doubted(stage)

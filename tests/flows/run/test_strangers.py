@@ -310,9 +310,7 @@ ARRIVALS = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
-@given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
-def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
+def whoever_comes_goes(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
     plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
     if seed is not None:
         stage = Bad(plane, stage.read(kinds.ALL), seed)
@@ -329,3 +327,18 @@ def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: 
     assert set(ended) == {"old-0", "old-1", "old-2"}
     for subject, why in told(rehearsal, Happened.LEFT_ALONE):
         assert "again and again" in why, subject
+
+
+@settings(max_examples=10)
+@given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
+def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
+    whoever_comes_goes(arrivals, gated, seed)
+
+
+@pytest.mark.long
+@settings(max_examples=30)
+@given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
+def test_whoever_comes_whenever_many_times(
+    arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None
+) -> None:
+    whoever_comes_goes(arrivals, gated, seed)
