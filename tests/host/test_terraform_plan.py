@@ -157,3 +157,12 @@ def test_a_plan_that_somebody_edited_is_read_or_refused(
         read_terraform_plan(written(tmp_path, a_plan(said, **more)))
     except TerraformError as error:
         assert error.message
+
+
+def test_what_is_sensitive_is_never_held(tmp_path: Path) -> None:
+    secret = an_addon(configuration_values='{"env": {"PASSWORD": "hunter2"}}')
+    change = a_change(secret, {**secret, "addon_version": "v1.12.0-eksbuild.1"}, "update")
+    marks = {"before_sensitive": {"configuration_values": True}, "after_sensitive": {"configuration_values": True}}
+    change["change"] |= marks
+    found = read_terraform_plan(written(tmp_path, a_plan(change)))
+    assert "hunter2" not in repr(found) and "it is sensitive" in repr(found)

@@ -190,7 +190,9 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
-    wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom)
+    wish = Wish(
+        frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, accepted=frozenset(request.accepted)
+    )
     question = Question(request, checks, wish)
     before = earlier(question, around)
     try:

@@ -29,6 +29,7 @@ _FILE = JsonFile(
     foreign=((b"PK\x03\x04", "the plan as Terraform keeps it, which only Terraform reads"),),
 )
 _LATER = Unknown("it is known after apply only")
+_SENSITIVE = Unknown("it is sensitive in the plan, and not read")
 
 Json = dict[str, Any]
 
@@ -141,8 +142,8 @@ def _resource(said: Json) -> AddonResource:
         address=_address(said),
         module=_text(said.get("module_address", "")),
         actions=actions,
-        before=_settings(before, {}),
-        after=_settings(after, later),
+        before=_settings(before, {}, change.get("before_sensitive")),
+        after=_settings(after, later, change.get("after_sensitive")),
         differs=_differs(before or {}, after or {}, later),
         provider=_text(said.get("provider_name", "")),
         arguments=tuple(sorted({*(after or before or {}), *later})),
@@ -174,7 +175,8 @@ def _address(said: Json) -> str:
     return address
 
 
-def _settings(values: Any, later: Json) -> AddonSettings | None:
+def _settings(values: Any, later: Json, sensitive: Any) -> AddonSettings | None:
+    """What is sensitive is not taken in, so that nothing prints it: ``*_sensitive`` has the form of the values."""
     if values is None:
         return None
     if not isinstance(values, dict):
@@ -184,6 +186,8 @@ def _settings(values: Any, later: Json) -> AddonSettings | None:
         value = values.get(name)
         if _unknown(later.get(name)):
             return _LATER
+        if value is not None and _unknown(sensitive.get(name) if isinstance(sensitive, dict) else sensitive):
+            return _SENSITIVE
         return None if value is None else _text(value)
 
     preserve = values.get("preserve")

@@ -159,10 +159,16 @@ def _of_way(way: WayOut, creates: bool) -> list[str]:
     if creates:
         said.append("A creation needs OVERWRITE for them, and takes with it what was not foreseen: look afterwards.")
     elif way.keeps and not way.cannot:
-        said.append("With NONE, EKS refuses the update if it would take anything that was not foreseen.")
+        said.append(_NONE)
     said += [f"No value that is known here keeps {words.named(change)}." for change in way.cannot]
     if isinstance(way.broken, Unknown):
         said.append(f"Whether the target version takes them is not known: {way.broken.why}.")
     else:
         said += [f"The target version does not take all of it: {each}." for each in way.broken]
     return said
+
+
+_NONE = (
+    "With NONE, EKS refuses to overwrite a field of another owner; what was emptied or removed comes back without a "
+    "conflict."
+)

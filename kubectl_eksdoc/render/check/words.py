@@ -78,7 +78,8 @@ def way(plan: CheckPlan) -> str:
 
 def at_gate(plan: CheckPlan, gate: Gate) -> str:
     """``17 findings and 1 unknown``, "" where nothing stands against it."""
-    fails, unknown = len(plan.of(gate, Status.FAIL)), len(plan.of(gate, Status.UNKNOWN))
+    fails = len(plan.of(gate, Status.FAIL))
+    unknown = len([each for each in plan.of(gate, Status.UNKNOWN) if each.code.name not in plan.wish.accepted])
     parts = [counted(fails, "finding")] if fails else []
     return joined([*parts, f"{unknown} unknown"] if unknown else parts)
 
@@ -98,6 +99,9 @@ def verdict(plan: CheckPlan) -> Verdict:
     beside = len(plan.of(None, Status.FAIL))
     if beside:
         return Verdict("Nothing blocks a step", f"; {counted(beside, 'finding')} besides.", False)
+    accepted = sum(each.status is Status.UNKNOWN and each.code.name in plan.wish.accepted for each in plan.deciding)
+    if accepted:
+        return Verdict("Nothing blocks a step", f"; {accepted} unknown, accepted by --accept-unknown.", False)
     slight = sum(too_slight(plan, each) for each in plan.findings)
     if slight:
         verb = "is" if slight == 1 else "are"

@@ -16,15 +16,17 @@ from kubectl_eksdoc.core.model.check_codes import nodes, parts
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import chosen
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.document import document
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
 from tests.core.plan.check.healthy import a_healthy_cluster, healthy
+from tests.core.plan.check.test_registry import blind
 from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, accepted, check, stuck, view
 
 
@@ -179,3 +181,12 @@ def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:
     latent = table(stuck(replace(STUCK, code=codes.POD_PROTECTED)), LOOK)
     assert "Nothing shows that any of this hurts now" in " ".join(latent.split())
     assert "Nothing shows" not in " ".join(table(stuck(STUCK), LOOK).split())
+
+
+def test_what_may_be_unknown_is_no_not_yet() -> None:
+    name = "subnet-addresses"
+    facts = blind()
+    wish = Wish(frozenset({name}))
+    assert words.verdict(plan_check(facts, chosen([name]), wish)).head == "Not yet"
+    said = words.verdict(plan_check(facts, chosen([name]), replace(wish, accepted=frozenset({name}))))
+    assert said.head == "Nothing blocks a step" and "accepted by --accept-unknown" in said.text

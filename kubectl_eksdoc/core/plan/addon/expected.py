@@ -150,10 +150,9 @@ def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
 
 
 def _is_naming(path: Path) -> bool:
-    return path[-1].startswith("k:") or (len(path) > 1 and path[-2].startswith("k:") and path[-1] in _KEYS)
-
-
-_KEYS = frozenset(("f:name", "f:containerPort", "f:protocol", "f:mountPath", "f:port", "f:key"))
+    return path[-1].startswith("k:") or (
+        len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in keys_of(path[-2])
+    )
 
 
 def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:

@@ -29,7 +29,7 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 class Wish:
     """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
     nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
-    then on is listed, None for nothing."""
+    then on is listed, None for nothing. `accepted`: codes that may be unknown."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
@@ -37,6 +37,7 @@ class Wish:
     suppressions: tuple[Suppression, ...] = ()
     symptom: Symptom | None = None
     since: datetime | None = None
+    accepted: frozenset[str] = frozenset()
 
     def asks(self, check: Check, code: Code) -> bool:
         """Whether what that check finds of that code is wanted."""

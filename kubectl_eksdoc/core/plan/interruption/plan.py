@@ -92,12 +92,16 @@ def stack_name(facts: InterruptionFacts, wish: Wish) -> str:
 
 
 def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
-    """Whether Karpenter drains at a notice. What has been seen to work counts more than what could not be looked at."""
+    """Whether Karpenter drains at a notice. A sign of life shows that Karpenter reads the queue, whatever could not be
+    looked at there; it does not show that EventBridge delivers Spot notices to it."""
     if isinstance(facts.install, Unknown):
         return None
     alive = any(each.code is codes.LIFE and each.status is Status.PASS for each in links)
-    found = handled(links)
-    return True if found is None and alive else found
+    return handled(each for each in links if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
+
+
+_READING = (codes.SETTING, codes.RIGHTS, codes.LOG)
+"""Links behind the queue."""
 
 
 def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> Iterator[Link]:

@@ -46,6 +46,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             missing=identities.missing or "the Pod Identity associations",
         )
     yield from _unread(facts)
+    yield from _unexplained(facts, groups)
     if facts.not_looked_into:
         yield Finding(
             codes.PODS_UNREAD,
@@ -94,6 +95,33 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
             () if one else tuple(_some([pod.key for pod, _ in several])),
             (allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
             told.missing or "what is inside of it",
+        )
+
+
+def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+    """Pods that fail where they do not reach the service, with a log that was read and says nothing that is known."""
+    told = {each.pod.key for _, sufferers in groups for each in sufferers}
+    nodes = {
+        name for alike, _ in groups if alike.now.options is not None and cut_off(alike.here) for name in alike.nodes
+    }
+    found = [
+        pod
+        for pod in facts.cluster.pods
+        if pod.node in nodes and pod.key not in told and not (pod.calls.host_network or pod.finished)
+        if fails(pod, facts.cluster.observed_at) and not ((looked := facts.inside.get(pod.key)) and looked.unknown)
+    ]
+    if found:
+        first = found[0]
+        yield Finding(
+            codes.PODS_UNREAD,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
+            f"{_pods(len(found))} cannot reach the service and {'fails' if len(found) == 1 else 'fail'} for a reason "
+            "that is not recognised",
+            tuple(_some([pod.key for pod in found])),
+            (Remedy("Read its log.", f"kubectl logs -n {first.namespace} {first.name} --all-containers --tail=50"),),
+            "why it fails",
         )
 
 

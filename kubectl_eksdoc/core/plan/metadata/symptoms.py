@@ -30,6 +30,7 @@ SYMPTOMS = (
     Symptom("operation error ec2imds:", _ANY, "AWS SDK for Go v2, feature/ec2/imds"),
     Symptom("EC2RoleRequestError: no EC2 instance role found", _CREDENTIALS, "AWS SDK for Go v1, ec2rolecreds"),
     Symptom("EC2MetadataRequestError", _ANY, "AWS SDK for Go v1, aws/ec2metadata"),
+    Symptom("EC2MetadataError", _ANY, "AWS SDK for Go v1, aws/ec2metadata"),
     Symptom("NoCredentialProviders: no valid providers in chain", _CREDENTIALS, "AWS SDK for Go v1, aws/credentials"),
     Symptom("Unable to load credentials from any of the providers in the chain", _CREDENTIALS, "AWS SDK for Java 2"),
     Symptom("Unable to load AWS credentials from any provider in the chain", _CREDENTIALS, "AWS SDK for Java 1"),

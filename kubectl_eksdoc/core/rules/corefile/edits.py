@@ -31,23 +31,23 @@ def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
     """CoreDNS waits so long in all when it ends (`plugins.lameduck_s`): each of its health plugins for its share, as
     they wait one after the other. Where there is none, the first server block gets one."""
     health = [each for block in corefile.blocks for each in block.named("health")]
-    zones = sum(zones for zones, _ in health_plugins(corefile))
-    value = _share(seconds, zones)
+    plugins = len(health_plugins(corefile))
+    value = _share(seconds, plugins)
     changes = [change for each in health for change in _in_health(corefile.text, each, value)]
-    if not zones:  # a snippet that nobody imports waits for nobody
+    if not plugins:  # a snippet that nobody imports waits for nobody
         if corefile.files:
             return NotEdited(f"it imports {', '.join(corefile.files)}, which may hold the plugin health")
         block = next((each for each in corefile.servers if each.opened is not None), None)
         if block is None:
             return NotEdited("it has no server block with braces")
-        changes = [_new_health(corefile.text, block, _share(seconds, max(1, len(block.keys))))]
+        changes = [_new_health(corefile.text, block, value)]
     return _changed(corefile.text, changes)
 
 
-def _share(seconds: int, zones: int) -> str:
+def _share(seconds: int, plugins: int) -> str:
     """In whole seconds, or in milliseconds rounded down."""
-    each, rest = divmod(seconds, max(1, zones))
-    return f"{seconds * 1000 // zones}ms" if rest else f"{each}s"
+    each, rest = divmod(seconds, max(1, plugins))
+    return f"{seconds * 1000 // plugins}ms" if rest else f"{each}s"
 
 
 def _in_health(text: str, health: Directive, value: str) -> list[_Change]:

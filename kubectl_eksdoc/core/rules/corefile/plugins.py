@@ -51,14 +51,15 @@ def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
                 yield from over.arguments()[:1]
 
 
-def health_plugins(corefile: Corefile) -> tuple[tuple[int, tuple[Token, ...]], ...]:
-    """Of each server block with `health`: for how many zones it is set up, each of which waits by itself, and its
-    values of ``lameduck``, of which the last one counts. What is imported from files is not in here."""
+def health_plugins(corefile: Corefile) -> tuple[tuple[Token, ...], ...]:
+    """Of each server block with `health` its values of ``lameduck``, of which the last one counts. It is set up once
+    for a block, however many zones that has: caddy runs a directive's setup for the first key only (since 1.8.5). What
+    is imported from files is not in here."""
     found = []
     for block in corefile.servers:
         held = [each for each in corefile.whole(block) if isinstance(each, Directive) and each.name == "health"]
         if held:
-            found.append((max(1, len(block.keys)), tuple(lameducks(held))))
+            found.append(tuple(lameducks(held)))
     return tuple(found)
 
 
@@ -67,13 +68,13 @@ def lameduck_s(corefile: Corefile) -> float | None:
     (github.com/coredns/caddy, Instance.ShutdownCallbacks). None where the environment decides, or no duration is said.
     """
     whole = 0.0
-    for zones, values in health_plugins(corefile):
+    for values in health_plugins(corefile):
         if not values:
             continue
         length = None if values[-1].environment else go_duration(values[-1].text)
         if length is None:
             return None
-        whole += zones * max(0.0, length.total_seconds())  # a negative one is passed over
+        whole += max(0.0, length.total_seconds())  # a negative one is passed over
     return whole
 
 

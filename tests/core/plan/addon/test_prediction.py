@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.plan.addon.expected import Update, Witness
+from kubectl_eksdoc.core.plan.addon.expected import Update, Witness, _is_naming
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, merged
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
@@ -121,3 +121,10 @@ def test_a_field_says_where_it_is() -> None:
     image = LiveField(AWS_NODE, (*path[:5], "f:image"))
     assert (image.variable, image.container) == ("", "aws-vpc-cni-init")
     assert str(image).endswith('.initContainers[name="aws-vpc-cni-init"].image')
+
+
+def test_a_name_below_an_entry_with_other_keys_is_a_value() -> None:
+    """A volume of one's own at the mount of the add-on is a change that EKS takes back."""
+    item = 'k:{"mountPath":"/host/opt/cni/bin"}'
+    at = ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:volumeMounts", item)
+    assert _is_naming((*at, "f:mountPath")) and not _is_naming((*at, "f:name"))

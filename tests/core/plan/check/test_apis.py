@@ -319,10 +319,10 @@ def test_standard_input_is_not_asked_for_again() -> None:
     assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
 
 
-def test_files_that_cannot_be_read_are_unknown_and_templates_block_nothing() -> None:
+def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
     told = ApiTold(manifests=(Manifest("a.yaml", (), (broken, broken, template)),))
     first, second = found(codes.IN_MANIFEST, a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM) and "a.yaml:3" in first.message
-    assert (second.status, second.severity) == (Status.UNKNOWN, Severity.INFO)
+    assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "helm template" in second.remedy[0].text

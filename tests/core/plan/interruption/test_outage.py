@@ -6,9 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import Notice
+from kubectl_eksdoc.core.model.aws.queues import Figures, Notice
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Taint
 from kubectl_eksdoc.core.model.pods import Toleration
@@ -16,7 +19,7 @@ from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.outage import sentences
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, plan_interruption
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
-from tests.core.plan.interruption.healthy import PLACE, a_dns_pod, a_spot_node, codes_of, facts, planned, told
+from tests.core.plan.interruption.healthy import PLACE, a_dns_pod, a_queue, a_spot_node, codes_of, facts, planned, told
 
 GONE: Any = Absent("there is none")
 
@@ -192,3 +195,21 @@ def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
 def test_whether_it_has_a_notice_may_not_be_known() -> None:
     plan = planned(cluster=a_cluster(nodes=[a_managed_spot_node()]), notices=Unknown("denied", "ec2:Describe…"))
     assert codes_of(plan, "unknown") == ["interruption-now"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"rules": Unknown("forbidden", "events:ListRules")},
+        {"queue": a_queue(policy=Unknown("no JSON"))},
+        {"queue": a_queue(policy=Unknown("no JSON")), "figures": Figures(deleted=5)},
+    ],
+)
+def test_a_sign_of_life_does_not_show_that_eventbridge_delivers(more: dict[str, Any]) -> None:
+    plan = planned(**more)
+    assert next(each for each in plan.links if each.name == "sign of life").status is Status.PASS
+    assert plan.outage.handled is None
+
+
+def test_a_sign_of_life_shows_that_the_queue_is_read() -> None:
+    assert planned(policies=Unknown("forbidden", "iam:GetRolePolicy")).outage.handled is True

@@ -7,8 +7,8 @@ import pytest
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
-from kubectl_eksdoc.core.model.findings import Finding, When
-from kubectl_eksdoc.core.model.pods import Calls
+from kubectl_eksdoc.core.model.findings import Finding, Status, When
+from kubectl_eksdoc.core.model.pods import Calls, RoleBy
 from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
@@ -69,3 +69,12 @@ def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
 def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> None:
     said = in_short(plan_metadata(cloud("managed", "fargate").facts(), 2))
     assert said.startswith("Pods on 1 of 2 nodes are cut off from the instance metadata service, 1 has none;")
+
+
+@pytest.mark.parametrize(("ready", "said"), [(False, [(codes.PODS_UNREAD, Status.UNKNOWN)]), (True, [])])
+def test_a_pod_that_fails_where_it_is_cut_off_is_never_passed(ready: bool, said: list[object]) -> None:
+    of = cloud("managed")
+    pod = a_pod("gwc-a", node=of.nodes[0].name, ready=ready, calls=Calls(images=("own/app:1",), role=RoleBy.IRSA))
+    of.pods, of.inside = [pod], {pod.key: Inside(Started())}
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name]
+    assert [(each.code, each.status) for each in found] == said

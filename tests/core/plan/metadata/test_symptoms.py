@@ -50,3 +50,8 @@ def test_the_last_line_counts() -> None:
 def test_any_log_can_be_looked_at(before: str, symptom: object, after: str) -> None:
     seen = last_symptom(f"{before}\n{symptom.text}\n{after}")
     assert seen is not None and len(seen.line) <= LONGEST
+
+
+def test_the_commonest_line_of_the_first_go_sdk() -> None:
+    line = "vpcId is not specified: EC2MetadataError: failed to make EC2Metadata request, status code: 401"
+    assert last_symptom(line) is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
@@ -11,6 +13,7 @@ from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.lexer import tokens
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, lameducks, refusals
+from tests import raw_facts
 from tests.core.rules.corefile.test_recorded import CASES
 
 EKS = """\
@@ -91,8 +94,21 @@ def test_snippets_that_import_each_other_are_read_once() -> None:
 
 def test_they_wait_one_after_the_other_so_each_gets_its_share() -> None:
     text = "a:53 {\n  health {\n    lameduck 5s\n  }\n}\nb:53, c:53 {\n  health :8081 {\n    lameduck 4s\n  }\n}\n"
-    assert lameduck_s(read(text)) == 5 + 2 * 4
-    assert waits(read(edited(text))) == ["6666ms", "6666ms"] and waits(read(edited(text, 30))) == ["10s", "10s"]
+    assert lameduck_s(read(text)) == 5 + 4
+    assert waits(read(edited(text))) == ["10s", "10s"] and waits(read(edited(text, 9))) == ["4500ms", "4500ms"]
+
+
+@pytest.mark.parametrize(
+    "case", [*raw_facts.lines("recordings/coredns-shutdown-2.jsonl.gz")], ids=lambda case: case["name"]
+)
+def test_the_sum_is_the_time_that_a_real_coredns_took(case: dict[str, Any]) -> None:
+    found = lameduck_s(read(case["corefile"]))
+    assert found is not None and found <= case["secondsFromSigtermToExit"] < found + 0.1
+
+
+def test_zones_do_not_divide_what_is_asked_for() -> None:
+    text = "a:53, b:53, c:53 {\n  health {\n    lameduck 5s\n  }\n}\n"
+    assert waits(read(edited(text, 9))) == ["9s"] and waits(read(edited("a:53, b:53 {\n  ready\n}\n", 9))) == ["9s"]
 
 
 def test_of_one_block_the_last_value_counts_and_a_negative_one_is_passed_over() -> None:

@@ -159,21 +159,21 @@ def _named(document: Document) -> str:
 
 
 def _unread(code: Code, subject: Subject, manifest: Manifest) -> Iterator[Finding]:
-    """Parts that are to be made YAML first block nothing: whoever applies them makes something else of them."""
+    """Templates apart: they are no mistake, and another command makes what can be judged of them."""
     broken = [each for each in manifest.unread if not each.template]
     templates = [each for each in manifest.unread if each.template]
-    for parts, how_bad in ((broken, Severity.MEDIUM), (templates, Severity.INFO)):
+    for parts, text in ((broken, _MEND), (templates, _MAKE)):
         if not parts:
             continue
         first = parts[0]
         more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
         message = f"which API versions it uses is not all known: at {_at(manifest, first.line)}, {first.why}{more}"
-        text = "Mend it, or leave it out of what is judged."
-        remedy = Remedy(text)
-        if how_bad is Severity.INFO:
-            text = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
-            remedy = Remedy(text)
-        yield Finding(code, how_bad, Status.UNKNOWN, subject, message, remedy=(remedy,), missing="all of the manifest")
+        remedy = (Remedy(text),)
+        yield Finding(code, Severity.MEDIUM, Status.UNKNOWN, subject, message, (), remedy, "all of the manifest")
+
+
+_MEND = "Mend it, or leave it out of what is judged."
+_MAKE = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
 
 
 def _at(manifest: Manifest, line: int) -> str:
