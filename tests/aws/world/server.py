@@ -160,6 +160,12 @@ class World:
             if value:
                 event_delivery.count(ACCOUNT, region, "AWS/SQS", metric, "QueueName", queue, value)
 
+    def forget_counts(self, region: str = REGION) -> None:
+        """CloudWatch has counted nothing yet."""
+        from moto.cloudwatch.models import cloudwatch_backends
+
+        cloudwatch_backends[ACCOUNT][region].metric_data.clear()
+
     def publish_image(
         self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION
     ) -> str:

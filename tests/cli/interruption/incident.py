@@ -57,6 +57,13 @@ ALIVE = (
 )
 
 
+def judged(ran: Ran) -> dict[str, Any]:
+    """The document that was printed, as its schema has it."""
+    found: dict[str, Any] = json.loads(ran.out)
+    assert [error.message for error in JUDGE.iter_errors(found)] == []
+    return found
+
+
 @dataclass
 class Incident:
     """Somebody with a kubeconfig and the keys of the account. Mutable: AWS and the cluster behind it are."""
@@ -73,9 +80,7 @@ class Incident:
         return Ran(code, out.getvalue(), err.getvalue())
 
     def document(self, *argv: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run(*argv, "-o", "json").out)
-        assert [error.message for error in JUDGE.iter_errors(found)] == []
-        return found
+        return judged(self.run(*argv, "-o", "json"))
 
     def failing(self, *argv: str) -> set[str]:
         """Names of the links that are broken."""
@@ -130,12 +135,18 @@ def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
     return LiveAws(whose, endpoint, 1)
 
 
+@cache
+def documents() -> tuple[Doc, ...]:
+    """Of the demo's cluster."""
+    raw = RawObjects()
+    DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
+    return tuple(raw.documents())
+
+
 @contextlib.contextmanager
 def happened(aws: World, folder: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[Incident]:
     """With Spot instances behind the Spot nodes; `token`: whose rights somebody has."""
-    raw = RawObjects()
-    DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
-    plane = load(map(_placed(_instances(aws)), raw.documents()), NOW).plane
+    plane = load(map(_placed(_instances(aws)), documents()), NOW).plane
     api = Api(plane, worlds.SETUP, ByHand())
     for log, text in logs().items():
         api.logs.put(log.namespace, log.pod, log.container, text, log.previous)

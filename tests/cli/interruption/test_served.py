@@ -11,7 +11,7 @@ import pytest
 
 from kubectl_eksdoc.cli import rights
 from tests.aws.test_live import prod
-from tests.cli.interruption.incident import ALIVE, QUEUE, ROLE, SPOT, Incident, carry_out, happened, values_in
+from tests.cli.interruption.incident import ALIVE, QUEUE, ROLE, SPOT, Incident, carry_out, happened, judged, values_in
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -76,29 +76,37 @@ def test_an_interruption_arrives_as_karpenter_reads_it(ann: Incident) -> None:
     assert len(send(ann, "AWS Health Event")) == 1 and send(ann, "EC2 Fleet Error") == []
 
 
-def the_rule(ann: Incident, detail_type: str = SPOT) -> str:
+def rules_of(ann: Incident, detail_type: str) -> list[str]:
+    """Names. One is of the stack; another one may be of the commands that mended what was undone before."""
     rules = ann.aws.client("events").list_rules()["Rules"]
-    return next(each["Name"] for each in rules if detail_type in each.get("EventPattern", ""))
+    return [each["Name"] for each in rules if detail_type in each.get("EventPattern", "")]
 
 
 def of_rule(what: str, detail_type: str = SPOT) -> Callable[[Incident, str], None]:
     def undo(ann: Incident, _: str) -> None:
-        events, name = ann.aws.client("events"), the_rule(ann, detail_type)
-        arn = f"arn:aws:sqs:ap-northeast-2:111122223333:{QUEUE}"
-        target = {"Id": "KarpenterInterruptionQueueTarget", "Arn": arn}
+        events = ann.aws.client("events")
+        name, *others = rules_of(ann, detail_type)
+        for each in others:
+            events.remove_targets(Rule=each, Ids=[of["Id"] for of in targets(ann, each)])
+            events.delete_rule(Name=each)
+        there = targets(ann, name)
         if what == "disabled":
             events.disable_rule(Name=name)
         elif what == "shaped":
             shape = {"InputPathsMap": {"id": "$.detail.instance-id"}, "InputTemplate": '{"instance": "<id>"}'}
-            events.put_targets(Rule=name, Targets=[{**target, "InputTransformer": shape}])
+            events.put_targets(Rule=name, Targets=[{**each, "InputTransformer": shape} for each in there])
         elif what == "elsewhere":
-            events.put_targets(Rule=name, Targets=[{**target, "Arn": f"{arn}-other"}])
+            events.put_targets(Rule=name, Targets=[{**each, "Arn": f"{each['Arn']}-other"} for each in there])
         else:
-            events.remove_targets(Rule=name, Ids=[target["Id"]])
+            events.remove_targets(Rule=name, Ids=[each["Id"] for each in there])
             if what == "gone":
                 events.delete_rule(Name=name)
 
     return undo
+
+
+def targets(ann: Incident, rule: str) -> list[dict[str, Any]]:
+    return list(ann.aws.client("events").list_targets_by_rule(Rule=rule)["Targets"])
 
 
 def with_policy(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Incident, str], None]:
@@ -149,27 +157,36 @@ UNDONE: dict[str, tuple[Callable[[Incident, str], None], set[str], bool]] = {
 }
 
 
-@pytest.mark.parametrize("what", sorted(UNDONE))
-def test_what_is_removed_is_reported_and_nothing_else(ann: Incident, what: str) -> None:
+def wrong_without(what: str, ann: Incident, url: str) -> list[str]:
+    """What is not as it should be where that is undone, and nothing else is; then it is made as the printed commands
+    make it."""
     undo, broken, undelivered = UNDONE[what]
-    url = ann.mended()
     undo(ann, url)
-    assert ann.failing() == broken and ann.run().code == 1
-    if what != "queue gone":
-        assert bool(send(ann)) is not undelivered
-
-
-@pytest.mark.parametrize("what", sorted(set(UNDONE) - {"policy denies"}))
-def test_the_printed_commands_mend_each_of_it(ann: Incident, what: str) -> None:
-    url = ann.mended()
-    UNDONE[what][0](ann, url)
+    ran = ann.run("-o", "json")
+    failing = {each["name"] for each in judged(ran)["links"] if each["status"] == "fail"}
+    wrong = [] if failing == broken and ran.code == 1 else [f"{what}: fails {failing}, exit code {ran.code}"]
+    if what != "queue gone" and bool(send(ann)) is undelivered:
+        wrong.append(f"{what}: delivered is {undelivered}")
     carry_out(ann.run("--print", "commands").out, ann.aws)
-    assert ann.failing() == set() and len(send(ann)) == 1
+    ann.aws.forget_counts()  # of what was not delivered
+    ann.works()
+    return wrong if len(send(ann)) == 1 else [*wrong, f"{what}: not delivered after the commands"]
+
+
+def test_what_is_removed_is_reported_and_nothing_else_and_the_printed_commands_mend_it(ann: Incident) -> None:
+    """One after the other: what the commands have not mended is broken for the next one, and in the end."""
+    url = ann.mended()
+    wrong = [each for what in sorted(set(UNDONE) - {"policy denies"}) for each in wrong_without(what, ann, url)]
+    assert wrong == [] and ann.failing() == set()
 
 
 def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
-    with_policy(with_deny)(ann, ann.mended())
-    found = ann.document()
+    undo, broken, _ = UNDONE["policy denies"]
+    undo(ann, ann.mended())
+    ran = ann.run("-o", "json")
+    found = judged(ran)
+    assert {each["name"] for each in found["links"] if each["status"] == "fail"} == broken and ran.code == 1
+    assert send(ann) == []
     (finding,) = (each for each in found["findings"] if each["code"] == "interruption-queue-policy")
     assert "Take back what denies it: statement No denies it" in finding["remedy"][0]["text"]
     assert found["missing"]["anything"] is False
@@ -211,14 +228,22 @@ LOST = {
 }
 
 
-@pytest.mark.parametrize("action", sorted(LOST))
-def test_what_may_not_be_asked_is_unknown_and_names_the_action(ann: Incident, action: str) -> None:
-    ann.mended()
+def wrong_without_right(action: str, ann: Incident) -> list[str]:
     ann.aws.deny(action)
-    found = ann.document()
-    assert LOST[action] <= ann.unsure() and ann.failing() == set()
-    if action != "eks:ListPodIdentityAssociations":
-        assert action in {each.get("missing") for each in found["findings"]} and ann.run().code == 5
+    ran = ann.run("-o", "json")
+    ann.aws.allow()
+    found = judged(ran)
+    of = {
+        status: {each["name"] for each in found["links"] if each["status"] == status} for status in ("fail", "unknown")
+    }
+    wrong = [] if LOST[action] <= of["unknown"] and not of["fail"] else [f"without {action}: {of}"]
+    named = action in {each.get("missing") for each in found["findings"]} and ran.code == 5
+    return wrong if named or action == "eks:ListPodIdentityAssociations" else [*wrong, f"{action} is not named"]
+
+
+def test_what_may_not_be_asked_is_unknown_and_names_the_action(ann: Incident) -> None:
+    ann.mended()
+    assert [each for action in sorted(LOST) for each in wrong_without_right(action, ann)] == []
 
 
 def test_every_action_was_tried() -> None:

@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.demo.interruption.cluster import extend, logs
+from kubectl_eksdoc.embedded.demo.interruption.cluster import logs
 from kubectl_eksdoc.embedded.demo.meta import NOW
-from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role
+from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, Site
 from tests.embedded.clients import worlds
@@ -127,9 +124,7 @@ def instances(aws: World) -> Site:
 
 def incident(aws: World) -> Site:
     """The demo's incident: Karpenter, and Spot nodes that are Spot instances. The queue is there, with a key."""
-    raw = RawObjects()
-    DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
-    plane: ControlPlane = load(map(_placed(_instances(aws)), raw.documents()), NOW).plane
+    plane: ControlPlane = load(map(_placed(_instances(aws)), documents()), NOW).plane
     site = Site(plane)
     for log, text in logs().items():
         site.api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
