@@ -84,11 +84,11 @@ def test_the_measure_is_right() -> None:
 def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
     async def choose(pilot: Pilot[int], screen: PlanScreen) -> None:
         assert pilot.app.theme == palette.LIGHT and not pilot.app.current_theme.dark
-        await press(pilot, "colon", *"theme dark", "enter")
+        await press(pilot, "colon", *"theme d", "enter")
         assert pilot.app.theme == palette.DARK
-        await press(pilot, "colon", *"theme pink", "enter")
+        await press(pilot, "colon", *"theme p", "enter")
         assert "write :theme dark or light" in [each.message for each in pilot.app._notifications]
-        await press(pilot, "colon", *"theme light", "enter")
+        await press(pilot, "colon", *"theme l", "enter")
         pilot.app.clear_notifications()
         await pilot.pause(0.1)
         await pilot.pause()
