@@ -7,7 +7,7 @@ import pytest
 from tests.embedded.contract import comparing
 from tests.embedded.contract.comparing import Said
 from tests.embedded.contract.recorded import exchanges
-from tests.embedded.contract.worlds import World, request_of
+from tests.embedded.contract.worlds import World, reading, request_of
 
 NOT_SUPPORTED = {
     105: "kubelets are played, and their logs are always there; the recorded server could not reach any",
@@ -18,9 +18,12 @@ NOT_SUPPORTED = {
 
 def both(index: int) -> tuple[Said, Said]:
     """What the embedded server says, and what the real one said."""
-    exchange, world = exchanges()[index], World(index)
-    reply = world.api.handle(request_of(exchange["request"]))
-    world.clockwork.running = True
+    exchange = exchanges()[index]
+    request = request_of(exchange["request"])
+    watching = request.flag("watch")
+    world = reading(index) if request.method == "GET" and not watching else World(index)
+    reply = world.api.handle(request)
+    world.clockwork.running = watching
     return comparing.answered(reply, world.uids), comparing.recorded(exchange["response"], world.uids)
 
 

@@ -112,7 +112,17 @@ def _numbers(budget: Doc) -> dict[str, Any]:
     return {"name": budget["metadata"]["name"], **{name: status.get(name, 0) for name in NUMBERS}}
 
 
-@pytest.mark.parametrize("raw", WORLDS, ids=[world["namespace"] for world in WORLDS])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(
+            world,
+            id=world["namespace"],
+            marks=() if place % 4 == 0 or world["namespace"] in WOKEN else pytest.mark.long,
+        )
+        for place, world in enumerate(WORLDS)
+    ],
+)
 def test_every_answer_and_every_status_agree(raw: Doc) -> None:
     world = World(raw)
     differing = set()

@@ -34,13 +34,18 @@ RESTARTED = dict.fromkeys(range(141, 149), 972)
 
 
 class Passing:
-    """A `Clockwork`: a quarter of a second passes at every look, once a watch is being read."""
+    """A `Clockwork`: half a second passes at every look, once a watch is being read; so it does on the wall."""
 
     def __init__(self) -> None:
         self.running = False
+        self._wall_s = 0.0
 
     def advance(self, agenda: Agenda) -> None:
-        agenda.run_until(agenda.seconds + (0.25 if self.running else 0.0))
+        agenda.run_until(agenda.seconds + (0.5 if self.running else 0.0))
+
+    def monotonic(self) -> float:
+        self._wall_s += 0.5
+        return self._wall_s
 
     def real_s(self, virtual_s: float) -> float:
         return 0.0
@@ -59,8 +64,20 @@ class World:
         if index in COMPACTED:
             self.plane.store.compact()
         setup = Setup(ACCESS, BUILD, ADDRESS, watch_cache=index not in WITHOUT_WATCH_CACHE)
-        self.api = Api(self.plane, setup, self.clockwork)
+        self.api = Api(self.plane, setup, self.clockwork, self.clockwork.monotonic)
         self.uids = {str(doc["metadata"].get("uid")) for _, doc, _ in held}
+
+
+_STANDING: dict[tuple[object, ...], World] = {}
+
+
+def reading(index: int) -> World:
+    """The world of an exchange that changes nothing: one for all that were answered from the same state."""
+    state = (cluster_of(index), before(index), moment(index))
+    kept = (COMPACTED.get(index), RESTARTED.get(index), index in WITHOUT_WATCH_CACHE)
+    if (*state, *kept) not in _STANDING:
+        _STANDING[*state, *kept] = World(index)
+    return _STANDING[*state, *kept]
 
 
 def request_of(recorded: Doc) -> Request:

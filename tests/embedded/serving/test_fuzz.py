@@ -210,7 +210,7 @@ def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, met
 
 
 def test_very_deep_bodies() -> None:
-    deep = b"[" * 100_000
+    deep = b"[" * 20_000
     for content in ("application/json", "application/apply-patch+yaml"):
         reply = asked(Request("POST", "/api/v1/nodes", {}, {**ADMIN, "content-type": content}, deep))
         assert reply.status == 400

@@ -41,7 +41,7 @@ def test_what_is_written_by_hand_is_applied_and_created(asking: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["a: [", "\x00", "&a [*a]", "a: !!python/object:os.system {}", "? [a]\n: b", "[" * 9000]
+    "body", ["a: [", "\x00", "&a [*a]", "a: !!python/object:os.system {}", "? [a]\n: b", "[" * 3000]
 )
 def test_what_is_no_yaml_is_refused(asking: Asking, body: str) -> None:
     reply = sent(asking, "PATCH", f"{MAPS}/hand", body, APPLY, fieldManager="me")
