@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from kubectl_eksdoc.cli import rights
@@ -46,6 +47,7 @@ class Held(NamedTuple):
         return self.rule.allows(action)
 
 
+@cache
 def printed(*commands: str) -> tuple[Held, ...]:
     """What the roles grant that ``permissions COMMAND … -o yaml`` prints; `commands` as they are typed."""
     ran = run_cli("permissions", *(word for each in commands for word in each.split()), "-o", "yaml")

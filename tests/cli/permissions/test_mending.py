@@ -16,8 +16,8 @@ from tests.cli.permissions import grounds
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, printed, unregistered
 from tests.cli.permissions.grounds import Made
+from tests.cli.permissions.policies import CALLED, allow, calls, policy
 from tests.cli.permissions.test_changing import COMMANDS
-from tests.cli.permissions.test_iam import CALLED, allow, calls, policy
 from tests.cli.permissions.test_reading import required, was_asked
 from tests.cli.running import Ran
 

@@ -18,7 +18,7 @@ from tests.aws.test_live import prod
 from tests.cli.permissions import sites
 from tests.cli.permissions.desk import NAME, REGION, desk
 from tests.cli.permissions.granted import printed, unregistered
-from tests.cli.permissions.test_iam import CALLED, allow, calls, policy
+from tests.cli.permissions.policies import CALLED, allow, calls, policy
 from tests.fakes import kubeconfigs
 
 if TYPE_CHECKING:

@@ -1,9 +1,11 @@
-"""Each command that reads, with exactly the role that ``permissions`` prints for it, and with each right removed."""
+"""Each command that reads, with exactly the role and the policy that ``permissions`` prints for it, and with each right
+removed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +16,10 @@ from kubectl_eksdoc.embedded.serving.access import Action
 from tests.aws.test_live import prod
 from tests.cli.permissions.answers import problems, verdicts, without_times
 from tests.cli.permissions.desk import Desk, desk
-from tests.cli.permissions.granted import Held, printed, unregistered
+from tests.cli.permissions.granted import Held, Watched, printed, unregistered
+from tests.cli.permissions.policies import CALLED, allow, asks_aws, calls, policy
 from tests.cli.permissions.sites import LINES, MADE, Line
+from tests.cli.running import Ran
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -26,14 +30,15 @@ FLEETS = {"check --fleet", "addon-diff --fleet", "imds-probe --fleet"}
 
 
 @contextmanager
-def at(line: Line, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    with MADE[line.at](aws).served() as site:
+def at(place: str, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    with MADE[place](aws).served() as site:
         yield desk(site, aws, folder, monkeypatch)
 
 
-def required(command: str) -> set[str]:
+@cache
+def required(command: str) -> frozenset[str]:
     """Rights as they are said."""
-    return {each.permission.said for each in wanted([command], Places("", "")).needed if each.required}
+    return frozenset({each.permission.said for each in wanted([command], Places("", "")).needed if each.required})
 
 
 def was_asked(right: Held, asked: list[Action]) -> bool:
@@ -47,25 +52,46 @@ def test_every_command_that_reads_is_run() -> None:
         assert printed(fleet) == printed(fleet.removesuffix(" --fleet"))
 
 
-@pytest.mark.parametrize("line", LINES, ids=str)
-def test_its_role_is_enough_and_no_other_request_is_sent(
-    line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+SAMPLE = ("drain plan", "check", "coredns-lameduck", "interruption")
+"""Of these a right is removed in the quick tests too."""
+
+
+@pytest.mark.parametrize("place", MADE)
+def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
+    place: str, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    role = printed(line.command)
-    with at(line, prod, tmp_path, monkeypatch) as ann:
-        all_of_it, _ = ann.run(line.words, EVERYTHING)
-        ran, who = ann.run(line.words, role)
-    assert ran.out, ran.err
-    assert (ran.code, without_times(ran)) == (all_of_it.code, without_times(all_of_it))
-    assert unregistered(who.asked, role) == []
-    never = [right.said for right in role if not was_asked(right, who.asked)]
-    assert sorted(never) == sorted(line.never)
+    """Each command, once, with these rights and no others."""
+    with at(place, prod, tmp_path, monkeypatch) as ann:
+        found = [f"{line}: {each}" for line in LINES if line.at == place for each in with_its_rights(ann, line)]
+    assert found == [], "\n".join(found)
 
 
-def removed_in_turn(ann: Desk, line: Line, rights: list[Held]) -> list[str]:
+def with_its_rights(ann: Desk, line: Line) -> Iterator[str]:
+    """What is wrong; of the sample, also where it lacks one that nothing is said without, and one of the others."""
+    role, actions = printed(line.command), policy(line.command) if asks_aws(line) else set(CALLED)
+    allow(ann.aws, actions)
+    ann.aws.forget_calls()
+    ran, who = ann.run(line.words, role)
+    asked = calls(ann.aws)
+    if not ran.out or "is forbidden" in ran.out + ran.err or "is not authorized" in ran.out + ran.err:
+        yield f"exit code {ran.code}: {ran.err[-300:]}"
+    yield from (f"not in its role: {each}" for each in unregistered(who.asked, role))
+    never = {right.said for right in role if not was_asked(right, who.asked)}
+    if never != line.never.keys():
+        yield f"rights that are not asked for: {never ^ line.never.keys()}"
+    if (asks_aws(line) and not asked) or not asked <= {CALLED[action] for action in actions}:
+        yield f"asked of AWS: {sorted(asked)}"
+    if line.command in SAMPLE:
+        needed = required(line.command)
+        of_each = [[each for each in role if (each.said in needed) is wanted] for wanted in (True, False)]
+        yield from removed_in_turn(ann, line, [each[len(each) // 2] for each in of_each if each], (ran, who))
+    ann.aws.allow()
+
+
+def removed_in_turn(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[Ran, Watched]) -> list[str]:
     """What is wrong without each of `rights`."""
     role, needed = printed(line.command), required(line.command)
-    whole, who = ann.run(line.words, role)
+    whole, who = as_it_is
     found = []
     for right in rights:
         # Who follows a drain believes a refusal after a while: rights come and go with tokens.
@@ -80,25 +106,17 @@ def removed_in_turn(ann: Desk, line: Line, rights: list[Held]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if "--attach" not in line.command], ids=str)
-def test_a_right_that_is_missing_is_named(
-    line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that nothing is said without, and one in the middle of the others; all of them in the long tests."""
-    role, needed = printed(line.command), required(line.command)
-    of_each = [[each for each in role if (each.said in needed) is wanted] for wanted in (True, False)]
-    with at(line, prod, tmp_path, monkeypatch) as ann:
-        found = removed_in_turn(ann, line, [each[len(each) // 2] for each in of_each if each])
-    assert found == [], "\n".join(found)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_every_right_that_is_missing_is_named(
     line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And with all rights that there are, nothing is said that is not said with the printed ones."""
     tried = {each.said for each in printed(line.like)} - required(line.command) if line.like else set()
     rights = [each for each in printed(line.command) if each.said not in tried | set(line.not_lost)]
-    with at(line, prod, tmp_path, monkeypatch) as ann:
-        found = removed_in_turn(ann, line, rights)
+    with at(line.at, prod, tmp_path, monkeypatch) as ann:
+        all_of_it, _ = ann.run(line.words, EVERYTHING)
+        ran, who = ann.run(line.words, printed(line.command))
+        found = removed_in_turn(ann, line, rights, (ran, who))
+    assert (ran.code, without_times(ran)) == (all_of_it.code, without_times(all_of_it))
     assert found == [], "\n".join(found)
