@@ -37,6 +37,7 @@ def test_a_run_that_was_not_begun_is_not_to_be_resumed(api: Api, one: Machine, t
     assert cordoned(api) == before and "No run is kept" in one.run("drain", "status").out
 
 
+@pytest.mark.long
 def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_path: Path) -> None:
     stopped_early(one)
     broken, whole = no_folder(tmp_path), str(tmp_path / "state")
@@ -47,7 +48,10 @@ def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_
 
 
 def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> None:
+    """And who resumes goes on resuming."""
     stopped_early(one)
+    resumed = one.run("drain", "resume", "--yes", "--expect-nodes", "1", XDG_STATE_HOME=no_folder(tmp_path))
+    assert resumed.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in resumed.err, resumed.err
     asked = one.run("drain", "rollback", "--yes", "--expect-nodes", "99").err
     count = asked.rpartition("give back ")[2].split()[0]
     words = ("drain", "rollback", "--yes", "--expect-nodes", count)

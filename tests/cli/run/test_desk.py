@@ -131,7 +131,9 @@ def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
 # Whole runs
 
 
-def test_a_run_is_prepared_begun_told_and_given_back(api: Api, seen: Evictions, one: Machine) -> None:
+def test_a_run_is_prepared_begun_told_and_given_back(
+    api: Api, server: Server, seen: Evictions, one: Machine, tmp_path: Path
+) -> None:
     before, desk = cordoned(api), desk_of(one)
     ready = prepared(one, desk)
     assert (ready.kind, ready.name, ready.nodes, ready.typed) == (Kind.DRAIN, "lab", ("old-1",), ("lab 1",))
@@ -144,6 +146,8 @@ def test_a_run_is_prepared_begun_told_and_given_back(api: Api, seen: Evictions, 
     assert known.nodes["old-1"].state is NodeState.DONE and known.gone == known.pods == 16
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and "old-1" in cordoned(api)
     until(lambda: desk.live is not None and desk.live.over)
+    check_missing_rights_to_give_back_are_named(live.run, machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN))
+    assert "old-1" in cordoned(api)
     back = desk.prepare_giving_back(live.run)
     assert (back.kind, back.nodes, back.typed, back.run) == (Kind.GIVE_BACK, ("old-1",), ("lab 1",), live.run)
     given = over(back.begin())
@@ -154,16 +158,12 @@ def test_a_run_is_prepared_begun_told_and_given_back(api: Api, seen: Evictions, 
         desk.prepare_giving_back(live.run)
 
 
-def test_missing_rights_to_give_back_are_named_before_anything_is_typed(
-    api: Api, server: Server, one: Machine, tmp_path: Path
-) -> None:
-    live = prepared(one, desk_of(one)).begin()
-    over(live)
-    eve = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+def check_missing_rights_to_give_back_are_named(run: str, eve: Machine) -> None:
+    """Before anything is typed."""
     with pytest.raises(Forbidden, match="does not let you: patch nodes"):
-        desk_of(eve).prepare_giving_back(live.run)
-    asked = eve.run("drain", "rollback", live.run, "--yes", "--expect-nodes", "1")
-    assert asked.code == 3 and "patch nodes" in asked.err and "old-1" in cordoned(api)
+        desk_of(eve).prepare_giving_back(run)
+    asked = eve.run("drain", "rollback", run, "--yes", "--expect-nodes", "1")
+    assert asked.code == 3 and "patch nodes" in asked.err
 
 
 def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
@@ -220,6 +220,7 @@ def test_what_was_stopped_here_is_gone_on_with_elsewhere(
     assert there.runs() == []
 
 
+@pytest.mark.long
 def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
     live = prepared(one, desk_of(one)).begin()
     until(lambda: seen.of)

@@ -55,11 +55,15 @@ def _kept(doc: dict[str, object]) -> object:
     return spec, made["metadata"].get("labels"), made["metadata"].get("annotations")
 
 
-def test_it_is_taken_back_by_the_notes_on_another_machine(api: Api, one: Machine, other: Machine) -> None:
+def test_it_is_shown_and_taken_back_by_the_notes_on_another_machine(api: Api, one: Machine, other: Machine) -> None:
     before = nodes(api)
     stopped_early(one)
     assert nodes(api) != before
-    run = removed(api)
+    drained, run = nodes(api), removed(api)
+    check_status_shows_it(other, run)
+    check_it_cannot_be_resumed(other, run)
+    check_no_other_run_is_begun(one, run)
+    assert nodes(api) == drained
     asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99")
     assert asked.code == 7, asked.err
     assert f"the journal of run {run} is gone" in asked.err and "Not known: which pods it evicted" in asked.err
@@ -85,7 +89,7 @@ def test_the_machine_that_ran_it_brings_back_what_it_has(api: Api, one: Machine)
     assert EVICTED in told.out and "begun by ann on" in one.run("drain", "status", run).out
 
 
-@pytest.mark.parametrize("part", ["head", "entries"])
+@pytest.mark.parametrize("part", ["head", pytest.param("entries", marks=pytest.mark.long)])
 def test_notes_are_enough_where_only_a_part_is_gone(api: Api, one: Machine, other: Machine, part: str) -> None:
     before = nodes(api)
     stopped_early(one)
@@ -116,9 +120,8 @@ def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps
         assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ())
 
 
-def test_status_shows_it_and_says_the_command(api: Api, one: Machine, other: Machine) -> None:
-    stopped_early(one)
-    run = removed(api)
+def check_status_shows_it(other: Machine, run: str) -> None:
+    """And says the command."""
     for words in ((), (run,), ("-w",)):
         shown = other.run("drain", "status", *words)
         assert shown.code == 0 and "its journal is gone" in shown.out, shown.err
@@ -130,21 +133,19 @@ def test_status_shows_it_and_says_the_command(api: Api, one: Machine, other: Mac
     ]
 
 
-def test_it_cannot_be_resumed_and_the_error_says_why(api: Api, one: Machine, other: Machine) -> None:
-    stopped_early(one)
-    run = removed(api)
+def check_it_cannot_be_resumed(other: Machine, run: str) -> None:
+    """And the error says why."""
     for words in ((run,), ()):
         refused = other.run("drain", "resume", *words)
         assert refused.code == 2 and f"the journal of run {run} is gone" in refused.err, refused.err
         assert f"drain rollback {run}" in refused.err
 
 
-def test_no_other_run_is_begun_on_its_nodes(api: Api, one: Machine) -> None:
-    stopped_early(one)
-    before, run = nodes(api), removed(api)
+def check_no_other_run_is_begun(one: Machine, run: str) -> None:
+    """On its nodes."""
     refused = one.run("drain", "run", *agreed(one))
     assert refused.code == 3 and f"node old-1 carries the notes of run {run}" in refused.err, refused.err
-    assert f"drain rollback {run}" in refused.err and nodes(api) == before
+    assert f"drain rollback {run}" in refused.err
 
 
 def test_which_of_two_is_meant_must_be_said(api: Api, one: Machine) -> None:

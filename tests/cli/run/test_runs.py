@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import product
 from pathlib import Path
 
 import jsonschema
@@ -98,8 +99,12 @@ def test_what_the_server_would_refuse_is_told(api: Api, server: Server, tmp_path
     assert "the server would do 0 of " in ran.err
 
 
-def test_events_and_the_end_are_lines_of_json(one: Machine) -> None:
-    ran = one.run("drain", "run", *agreed(one), "-o", "json")
+def test_a_saved_plan_is_run_and_told_in_lines_of_json(
+    seen: Evictions, one: Machine, other: Machine, tmp_path: Path
+) -> None:
+    file = saved(one, tmp_path / "plan.json")
+    ran = one.run("drain", "run", "--plan", file, "--yes", "--expect-nodes", str(nodes_of(one)), "-o", "json")
+    assert ran.code == 1 and len(seen.of) == 16, ran.err
     said = docs(ran.out)
     kinds = [valid(doc) for doc in said]
     assert kinds == ["DrainRunEvent"] * (len(said) - 1) + ["DrainRun"]
@@ -109,10 +114,7 @@ def test_events_and_the_end_are_lines_of_json(one: Machine) -> None:
     doc = json.loads(status.out)
     assert valid(doc) == "DrainRunStatus" and doc["run"]["ended"] == "done"
     assert sum(node["granted"] for node in doc["run"]["nodes"]) == 16
-
-
-def test_what_happened_is_told_again_by_either_journal(one: Machine, other: Machine) -> None:
-    one.run("drain", "run", *agreed(one))
+    # Told again, by either journal.
     there = other.run("drain", "status", "--events")
     assert there.code == 0 and there.out.count("evicted") == 16 and re.search(r"done +old-1", there.out)
     (file,) = (one.home / ".local" / "state" / "eksdoc" / "runs").iterdir()
@@ -132,6 +134,7 @@ def test_a_file_that_is_no_journal_is_said_to_be_none(one: Machine, tmp_path: Pa
     assert one.run("drain", "status", "--replay", str(tmp_path / "nowhere")).code == 2
 
 
+@pytest.mark.long
 def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine) -> None:
     """Here that of another machine, which is a run of ours."""
     words = agreed(one)
@@ -148,24 +151,25 @@ def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine)
     assert unknown.code == 2 and "there is no node nowhere" in unknown.err
 
 
+@pytest.mark.long
 def test_markdown_is_a_page_and_events_are_told_beside_it(one: Machine) -> None:
     ran = one.run("drain", "run", *agreed(one), "-o", "markdown")
     assert ran.out.startswith("## Drain of `") and "### Against the plan" in ran.out
     assert "drain rollback" in ran.out and "cordoned" in ran.err
 
 
-SOURCES = [("--demo",), ("--snapshot", "dump")]
+SOURCES = (("--demo",), ("--snapshot", "dump"))
 COMMANDS = [("run", "old-1"), ("status",), ("status", "--attach"), ("pause",), ("abort",), ("resume",), ("rollback",)]
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(
-    one: Machine, seen: Evictions, source: tuple[str, ...], command: tuple[str, ...]
-) -> None:
-    for words in ((*source, "drain", *command), ("drain", *source, *command)):
-        ran = one.run(*words)
-        assert ran.code == 2 and "runs are of the live cluster" in ran.err and not seen.of
+def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(one: Machine, seen: Evictions) -> None:
+    wrong = []
+    for source, command in product(SOURCES, COMMANDS):
+        for words in ((*source, "drain", *command), ("drain", *source, *command)):
+            ran = one.run(*words)
+            if ran.code != 2 or "runs are of the live cluster" not in ran.err or seen.of:
+                wrong.append((words, ran))
+    assert wrong == []
 
 
 def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, seen: Evictions) -> None:
@@ -174,15 +178,19 @@ def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, se
 
 
 def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
+    """Under the same guards and hooks."""
     one.times_told = lambda: int(EVICTED in one.out.getvalue())
-    ran = one.run("drain", "run", *agreed(one))
+    guards = ("--hook-before-wave", "true", "--give-up", "31m", "--stop-not-ready", "0")
+    ran = one.run("drain", "run", *agreed(one), *guards)
     assert ran.code == 6 and "Stopped: the user stopped it" in ran.out, ran.out
     assert "stopping: nothing more is asked for" in ran.err and "drain resume" in ran.out
     status = other.run("drain", "status", "-o", "json").out
     left = one.run("drain", "resume", "--yes", "--expect-nodes", "99")
     assert left.code == 7 and "would go on draining" in left.err
     count = left.err.rpartition("draining ")[2].split()[0]
-    again = other.goes_on("--yes", "--expect-nodes", count)
+    refused = other.run("drain", "resume", "--yes", "--expect-nodes", count)
+    assert refused.code == 2 and "--hook-before-wave true" in refused.err and "--without-hooks" in refused.err
+    again = other.goes_on("--yes", "--expect-nodes", count, "--without-hooks")
     assert again.code in (0, 1), (again.err, status)
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
     over = other.run("drain", "resume")
@@ -215,6 +223,7 @@ def test_what_was_rolled_back_while_it_was_read_is_not_gone_on_with(
     assert again.code == 2 and "was rolled back" in again.err
 
 
+@pytest.mark.long
 def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
     seen: Evictions, one: Machine, other: Machine
 ) -> None:
@@ -227,16 +236,6 @@ def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
     one.types, one.before_typing = "lab 1\n", gone_on_elsewhere
     late = one.run("drain", "resume")
     assert late.code == 7 and "since it was shown" in late.err, late.err
-
-
-def test_a_run_is_gone_on_with_under_the_same_guards_and_hooks(seen: Evictions, one: Machine, other: Machine) -> None:
-    one.times_told = lambda: int(EVICTED in one.out.getvalue())
-    words = (*agreed(one), "--hook-before-wave", "true", "--give-up", "31m", "--stop-not-ready", "0")
-    assert one.run("drain", "run", *words).code == 6
-    go_on = ("drain", "resume", "--yes", "--expect-nodes", "1")
-    refused = other.run(*go_on)
-    assert refused.code == 2 and "--hook-before-wave true" in refused.err and "--without-hooks" in refused.err
-    assert other.goes_on(*go_on[2:], "--without-hooks").code == 0, other.err.getvalue()
 
 
 def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
@@ -271,6 +270,7 @@ def test_it_is_aborted_and_rolled_back_from_elsewhere(api: Api, seen: Evictions,
     assert other.run("drain", "resume").code == 2
 
 
+@pytest.mark.long
 def test_rollback_ends_a_run_that_is_under_way(api: Api, one: Machine, other: Machine) -> None:
     before = cordoned(api)
     words = agreed(one)
@@ -283,6 +283,7 @@ def test_rollback_ends_a_run_that_is_under_way(api: Api, one: Machine, other: Ma
     assert one.code == 6 and cordoned(api) == before
 
 
+@pytest.mark.long
 def test_what_somebody_uncordoned_and_cordoned_again_stays_theirs(api: Api, one: Machine, other: Machine) -> None:
     with one.running("drain", "run", *agreed(one)):
         one.out.until("begun")
@@ -297,12 +298,6 @@ def test_what_somebody_uncordoned_and_cordoned_again_stays_theirs(api: Api, one:
 def saved(one: Machine, path: Path) -> str:
     path.write_text(one.run("drain", "plan", *BLUE, "-o", "json").out, encoding="utf-8")
     return str(path)
-
-
-def test_a_saved_plan_is_run(seen: Evictions, one: Machine, tmp_path: Path) -> None:
-    file = saved(one, tmp_path / "plan.json")
-    ran = one.run("drain", "run", "--plan", file, "--yes", "--expect-nodes", str(nodes_of(one)))
-    assert ran.code == 1 and len(seen.of) == 16, ran.err
 
 
 def test_a_saved_plan_is_not_run_when_the_cluster_has_changed(

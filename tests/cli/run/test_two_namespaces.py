@@ -30,6 +30,7 @@ def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one:
     with one.running("drain", "run", *words, *ELSEWHERE):
         one.out.until(EVICTED)
         second = other.run("drain", "run", *words)
+        third = other.run("drain", "run", "new-1", "--force", "--delete-emptydir-data", "--yes", "--expect-nodes", "1")
         run = ID.findall(one.err.getvalue())[0]
     assert second.code == 3, second.err
     assert f"another drain is under way: run {run}, led by ann@" in second.err
@@ -38,16 +39,8 @@ def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one:
     )
     for verb in ("status", "resume", "rollback"):
         assert f"kubectl eksdoc drain {verb} {run} " in second.err and "--journal-namespace default" in second.err
+    assert third.code == 3 and "another drain is under way: run " in third.err, "nor on other nodes"
     assert one.code == 1 and len(seen.of) == 16 and max(seen.of.values()) == 1
-
-
-def test_nor_on_other_nodes_while_somebody_leads_the_first(seen: Evictions, one: Machine, other: Machine) -> None:
-    words = agreed(one)
-    with one.running("drain", "run", *words, *ELSEWHERE):
-        one.out.until(EVICTED)
-        second = other.run("drain", "run", "new-1", "--force", "--delete-emptydir-data", "--yes", "--expect-nodes", "1")
-    assert second.code == 3 and "another drain is under way: run " in second.err, second.err
-    assert max(seen.of.values()) == 1
 
 
 def test_who_begins_while_the_second_reads_its_plan_is_seen_under_the_lock(
@@ -76,6 +69,7 @@ class Elsewhere(Machine):
         return super().run(*argv, *more, **environ)
 
 
+@pytest.mark.long
 def test_a_run_that_is_over_is_in_nobodys_way(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
     before = cordoned(api)
     stopped_early(Elsewhere(one))  # its end was written
@@ -95,14 +89,11 @@ def test_status_and_rollback_lead_to_the_other_namespace(one: Machine, other: Ma
         refused = other.run("drain", verb, run)
         assert refused.code == 2 and f"the journal of run {run} is in namespace default" in refused.err, refused.err
         assert f"kubectl eksdoc drain {verb} {run} " in refused.err
-
-
-def test_attached_to_a_run_of_ours_it_says_which(one: Machine, other: Machine) -> None:
-    stopped_early(Elsewhere(one))
+    # Attached to its node it says which run that is.
     other.times_told = lambda: 1
     watched = other.run("drain", "status", "--attach", "old-1", "-o", "json")
     said = docs(watched.out)
     assert {valid(doc) for doc in said} == {"DrainWatch"}
-    run = said[0]["nodes"][0]["run"]
-    assert run["journalNamespace"] == "default"
-    assert run["command"].startswith(f"kubectl eksdoc drain status {run['run']} -w ")
+    shown_run = said[0]["nodes"][0]["run"]
+    assert (shown_run["run"], shown_run["journalNamespace"]) == (run, "default")
+    assert shown_run["command"].startswith(f"kubectl eksdoc drain status {run} -w ")
