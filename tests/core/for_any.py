@@ -1,9 +1,9 @@
-"""A property over few examples among the quick tests, and over the full number among the long ones."""
+"""A property over few examples or seeds among the quick tests, and over the full number among the long ones."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -11,6 +11,12 @@ import pytest
 from hypothesis import given, settings
 
 QUICK, FULL = 25, 100
+
+
+def for_seeds(seeds: Sequence[int], every: int) -> pytest.MarkDecorator:
+    """Gives a test its `seeds`, [quick] one of so many and [full] all of them; the second one is long."""
+    full = pytest.param(seeds, marks=pytest.mark.long, id="full")
+    return pytest.mark.parametrize("seeds", [pytest.param(seeds[::every], id="quick"), full])
 
 
 def for_any(*strategies: Any, quick: int = QUICK, full: int = FULL, **named: Any) -> Callable[[Any], Any]:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import cache
 from itertools import groupby, pairwise
 
 import pytest
@@ -23,7 +24,7 @@ from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 from kubectl_eksdoc.core.sim.budget_statuses import StatusWrite, Watched, status_writes
 from kubectl_eksdoc.core.sim.course import Move, Moved, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
-from tests.recorded_drains import DRAINS, Ask, Evicted, asks, before_the_drain, evicted, scales_of, writes
+from tests.recorded_drains import DRAINS, Ask, Evicted, Pods, asks, before_the_drain, evicted, scales_of, writes
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 
@@ -47,12 +48,18 @@ def numbers(status: BudgetStatus, disrupted: int) -> Numbers:
     return status.allowed, status.current, status.desired, status.expected, disrupted
 
 
+@cache
+def pods_before(watch: str) -> Pods:
+    return before_the_drain(watch)
+
+
 def ours(written: tuple[StatusWrite, ...]) -> list[Numbers]:
     return [numbers(w.status, w.disrupted) for w in written]
 
 
+@cache
 def watched(watch: str) -> list[Watched]:
-    pods = before_the_drain(watch)
+    pods = pods_before(watch)
     found = []
     for written in writes(watch).values():
         budget = written[0].budget
@@ -64,11 +71,13 @@ def watched(watch: str) -> list[Watched]:
     return found
 
 
+@cache
 def budget_of(watch: str) -> dict[str, str]:
     """By a pod's name the budget that guards it."""
     return {pod.name: w.budget.key for w in watched(watch) for pod in w.pods}
 
 
+@cache
 def simulated(watch: str) -> Timeline:
     """The drain as the simulator runs it: the recorded pods in the recorded order, each as slow as it was."""
     budgets, guard = {w.budget.key: w.budget for w in watched(watch)}, budget_of(watch)
@@ -158,6 +167,7 @@ def test_kubectl_is_refused_where_the_simulator_waits_for_a_slot() -> None:
     assert not [ask for ask in asks("drain-watch") if ask.code != 201]
 
 
+@cache
 def by_grant(watch: str) -> dict[str, list[list[StatusWrite]]]:
     """By budget its simulated writes: those before the first eviction, from the first to the second, and so on."""
     return {
@@ -178,7 +188,7 @@ def _at_grants(written: tuple[StatusWrite, ...]) -> Iterator[list[StatusWrite]]:
 
 def answer(watch: str, pod: str, budget: Budget, write: StatusWrite) -> Answer:
     at_that_time = with_allowed(replace(budget, status=write.status), write.status.allowed)
-    return evict(before_the_drain(watch)[pod], (at_that_time,), NOW)
+    return evict(pods_before(watch)[pod], (at_that_time,), NOW)
 
 
 def test_every_real_answer_is_the_rules_answer_at_that_place_of_the_simulated_drain() -> None:

@@ -7,7 +7,7 @@ that the new plan is hardly ever slower than the old order under the looser budg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -15,9 +15,10 @@ from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
+from tests.core.for_any import for_seeds
 from tests.core.plan.drain.small_clusters import a_policy, chosen_of, small, targets_of
 
-SEEDS = range(120)
+sampled = for_seeds(range(120), every=4)
 
 
 def loosened(seed: int) -> Iterator[tuple[Chosen, Cluster, DrainPolicy]]:
@@ -33,9 +34,12 @@ def loosened(seed: int) -> Iterator[tuple[Chosen, Cluster, DrainPolicy]]:
             return
 
 
-def test_a_looser_budget_loses_no_node_and_is_hardly_ever_slower_than_the_old_order_under_it() -> None:
+@sampled
+def test_a_looser_budget_loses_no_node_and_is_hardly_ever_slower_than_the_old_order_under_it(
+    seeds: Sequence[int],
+) -> None:
     cases = no_worse = shorter = 0
-    for seed in SEEDS:
+    for seed in seeds:
         for before, cluster, policy in loosened(seed):
             _, after = chosen_of(cluster, policy)
             _, again = chosen_of(cluster, replace(policy, order_nodes=before.activation))
@@ -45,17 +49,18 @@ def test_a_looser_budget_loses_no_node_and_is_hardly_ever_slower_than_the_old_or
             cases += 1
             no_worse += after.score(count) <= again.score(count)
             shorter += after.score(count) < before.score(count)
-    assert cases > 50 and shorter > 10, "else nothing was tested"
+    assert cases > 0.42 * len(seeds) and shorter > len(seeds) / 12, "else nothing was tested"
     assert no_worse / cases > 0.9
 
 
-def test_what_the_search_says_of_the_best_order_is_what_the_plan_says() -> None:
+@sampled
+def test_what_the_search_says_of_the_best_order_is_what_the_plan_says(seeds: Sequence[int]) -> None:
     """One simulation for both: else the search would choose by something else than what is planned."""
     told = 0
-    for seed in SEEDS:
+    for seed in seeds:
         cluster, policy = small(seed), a_policy(seed)
         plan = make_plan(cluster, targets_of(cluster), policy)
         if plan.estimate is not None:
             assert plan.tried[0].makespan_s == max(span.done_s for span in plan.estimate.spans), (seed, plan.tried[:3])
             told += 1
-    assert told > 60, "else nothing was tested"
+    assert told > len(seeds) / 2, "else nothing was tested"

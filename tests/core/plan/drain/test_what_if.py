@@ -23,8 +23,10 @@ from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_w
 from tests.core.plan.drain.small_clusters import by_node, left, targets_of
 from tests.core.plan.drain.test_whole_plans import odd
 
-SEEDS = (*range(50), 142, 195, 321, 420, 436, 462, 504, 818)
-"""The last ones were wrong once: places that moved when asked again, nodes that others need, an order that is given."""
+WRONG_ONCE = (142, 195, 321, 420, 436, 462, 504, 818)
+"""Places that moved when asked again, nodes that others need, an order that is given."""
+
+SEEDS = {"quick": (*range(1, 50, 4), *WRONG_ONCE), "full": (*range(50), *WRONG_ONCE)}
 
 FIXED = frozenset({"budget-never-allows", "budget-unhealthy", "pod-unmanaged"})
 
@@ -50,11 +52,12 @@ class Case:
         return plan.tried is self.kept.plan.tried
 
 
+@pytest.fixture(scope="module", params=["quick", pytest.param("full", marks=pytest.mark.long)])
+def cases(request: pytest.FixtureRequest) -> tuple[Case, ...]:
+    return tuple(case(seed, closed) for seed in SEEDS[request.param] for closed in (False, True))
+
+
 @cache
-def cases() -> tuple[Case, ...]:
-    return tuple(case(seed, closed) for seed in SEEDS for closed in (False, True))
-
-
 def case(seed: int, closed: bool) -> Case:
     """`closed`: in the plan that is kept one budget lets no pod go."""
     cluster, policy = odd(seed)
@@ -102,13 +105,13 @@ def waves(plan: DrainPlan) -> tuple[tuple[int, int], ...]:
 
 class TestAnyCluster:
     @pytest.mark.long
-    def test_what_is_kept_is_a_plan_like_any_other(self) -> None:
-        for case in cases():
+    def test_what_is_kept_is_a_plan_like_any_other(self, cases: tuple[Case, ...]) -> None:
+        for case in cases:
             assert case.kept.plan == anew(case.cluster, case.policy), case.seed
 
-    def test_a_preview_says_what_the_plan_says(self) -> None:
+    def test_a_preview_says_what_the_plan_says(self, cases: tuple[Case, ...]) -> None:
         quickly: Counter[str] = Counter()
-        for case in cases():
+        for case in cases:
             for word, plan in case.plans.items():
                 preview, where = case.previews[word], (case.seed, word)
                 assert preview.rounds == plan.rounds, where
@@ -117,13 +120,12 @@ class TestAnyCluster:
                 assert set(preview.skipped) == {t.node.name for t in plan.skipped}, where
                 assert told(preview.blockers) == told(plan.blockers), where
                 quickly[word.split()[-1]] += case.is_kept(plan)
-        assert all(quickly[word] > 20 for word in ("fixed", "time", "once", "pinned", "slowly", "grace", "1", "5")), (
-            quickly
-        )
+        words = ("fixed", "time", "once", "pinned", "slowly", "grace", "1", "5")
+        assert all(quickly[word] > 0.173 * len(cases) for word in words), quickly
 
-    def test_nothing_changed_is_the_same_plan(self) -> None:
+    def test_nothing_changed_is_the_same_plan(self, cases: tuple[Case, ...]) -> None:
         """After whatever else was asked."""
-        for case in cases():
+        for case in cases:
             again, plan = case.kept.plan_for(case.policy), case.kept.plan
             assert again.targets == plan.targets, case.seed
             assert again.evictions == plan.evictions, case.seed
@@ -132,15 +134,15 @@ class TestAnyCluster:
             assert again.findings == plan.findings, case.seed
             assert again.rounds == plan.rounds, case.seed
 
-    def test_asked_twice_it_says_the_same(self) -> None:
-        for case in cases():
+    def test_asked_twice_it_says_the_same(self, cases: tuple[Case, ...]) -> None:
+        for case in cases:
             for word, policy in reversed(case.changes.items()):
                 if case.is_kept(case.plans[word]):
                     assert case.kept.preview(policy) == case.previews[word], (case.seed, word)
                     assert case.kept.plan_for(policy) == case.plans[word], (case.seed, word)
 
-    def test_what_must_hold_of_a_plan_holds(self) -> None:
-        for case in cases():
+    def test_what_must_hold_of_a_plan_holds(self, cases: tuple[Case, ...]) -> None:
+        for case in cases:
             for word, plan in case.plans.items():
                 where = (case.seed, word)
                 settled = Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
@@ -153,9 +155,9 @@ class TestAnyCluster:
                 if plan.estimate is not None:
                     assert {span.node for span in plan.estimate.spans} == drained(plan), where
 
-    def test_places_are_on_nodes_that_stay_and_have_room(self) -> None:
+    def test_places_are_on_nodes_that_stay_and_have_room(self, cases: tuple[Case, ...]) -> None:
         landed = 0
-        for case in cases():
+        for case in cases:
             on = by_node(case.cluster.pods)
             for word, plan in case.plans.items():
                 assert not {e.lands_on for e in plan.evictions} & case.targets, (case.seed, word)
@@ -164,21 +166,21 @@ class TestAnyCluster:
                     room = left(node, (*on[node.name], *here))
                     assert not here or min(room["cpu"], room["memory"], room["pods"]) >= 0, (case.seed, word)
                     landed += len(here)
-        assert landed > 500, "else nothing was tested"
+        assert landed > 4.4 * len(cases), "else nothing was tested"
 
-    def test_a_looser_budget_drains_no_less(self) -> None:
+    def test_a_looser_budget_drains_no_less(self, cases: tuple[Case, ...]) -> None:
         more = 0
-        for case in cases():
+        for case in cases:
             for word, plan in case.plans.items():
                 if word.endswith(" 5") and case.is_kept(plan):
                     assert drained(case.kept.plan) <= drained(plan), (case.seed, word)
                     more += len(drained(plan)) > len(drained(case.kept.plan))
-        assert more > 5, "else nothing was tested"
+        assert more > len(cases) / 23, "else nothing was tested"
 
-    def test_a_new_plan_in_the_same_order_drains_the_same_where_there_is_room(self) -> None:
+    def test_a_new_plan_in_the_same_order_drains_the_same_where_there_is_room(self, cases: tuple[Case, ...]) -> None:
         """Where room is short a new plan may drain more of the nodes, never another one."""
         compared: Counter[bool] = Counter()
-        for case in cases():
+        for case in cases:
             for word, policy in case.changes.items():
                 plan = case.plans[word]
                 if policy.max_unavailable != case.policy.max_unavailable or not case.is_kept(plan):
@@ -188,7 +190,7 @@ class TestAnyCluster:
                 short = any(f.code.name in ("no-place", "needs-nodes") for f in (*plan.findings, *new.findings))
                 assert short or drained(plan) == drained(new), (case.seed, word)
                 compared[short] += 1
-        assert compared[False] > 100 and compared[True] > 100, "else nothing was tested"
+        assert compared[False] > 0.87 * len(cases) and compared[True] > 0.87 * len(cases), "else nothing was tested"
 
 
 WORKLOADS = (a_workload(replicas=4), a_workload("ReplicaSet/api", replicas=2))

@@ -49,10 +49,10 @@ def odd(seed: int) -> tuple[Cluster, DrainPolicy]:
 Plans = dict[int, tuple[Cluster, DrainPlan]]
 
 
-@pytest.fixture(scope="module")
-def plans() -> Plans:
+@pytest.fixture(scope="module", params=["quick", pytest.param("full", marks=pytest.mark.long)])
+def plans(request: pytest.FixtureRequest) -> Plans:
     found = {}
-    for seed in SEEDS:
+    for seed in (*SEEDS[:300:3], *SEEDS[300:]) if request.param == "quick" else SEEDS:
         cluster, policy = odd(seed)
         found[seed] = cluster, make_plan(cluster, targets_of(cluster), policy)
     return found
@@ -77,7 +77,7 @@ def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
             assert {m.uid for m in plan.estimate.moves} == {e.pod.uid for e in plan.evictions}, seed
             assert plan.estimate.p95_s >= plan.estimate.p50_s >= 10 <= plan.estimate.usual_s, seed
             drained += 1
-    assert drained > 150, "else nothing was tested"
+    assert drained > len(plans) / 2, "else nothing was tested"
 
 
 def test_no_bound_exceeds_a_plan(plans: Plans) -> None:
@@ -101,7 +101,7 @@ def test_no_budget_is_exceeded_at_any_moment_of_the_usual_run(plans: Plans) -> N
                 away = sum(o.evicted_s <= m.evicted_s < until[o.uid] for o in moves)
                 assert away <= line.per_round, (seed, line.budget.key)
                 used += 1
-    assert used > 200, "else nothing was tested"
+    assert used > 0.66 * len(plans), "else nothing was tested"
 
 
 def test_critical_pods_go_when_the_others_of_their_node_are_gone(plans: Plans) -> None:
@@ -124,13 +124,13 @@ def test_a_gated_wave_begins_when_the_one_before_is_done(plans: Plans) -> None:
         for a in spans:
             assert all(a.done_s <= b.start_s for b in spans if wave[a.node] < wave[b.node]), (seed, a.node)
         gated += len({wave[span.node] for span in spans}) > 1
-    assert gated > 50, "else nothing was tested"
+    assert gated > len(plans) / 6, "else nothing was tested"
 
 
 def test_the_same_facts_give_the_same_plan(plans: Plans) -> None:
-    for seed in SEEDS[:60]:
+    for seed, (_, plan) in list(plans.items())[::5]:
         cluster, policy = odd(seed)
-        assert make_plan(cluster, targets_of(cluster), policy) == plans[seed][1], seed
+        assert make_plan(cluster, targets_of(cluster), policy) == plan, seed
 
 
 @for_any(drains(), st.data(), st.sampled_from((0.0, 9.0)))

@@ -45,7 +45,7 @@ def changes(world: World, seconds: float) -> list[Change]:
     return found
 
 
-@pytest.mark.parametrize("cluster", ["rich", "small-traps", "landing", "medium"])
+@pytest.mark.parametrize("cluster", ["rich", "small-traps", "landing", pytest.param("medium", marks=pytest.mark.long)])
 def test_what_real_controllers_left_at_rest_stays_as_it_is(cluster: str) -> None:
     """But for the ControllerRevisions, which were not recorded: they are made again, under their names."""
     world = observed(cluster)
