@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -69,10 +70,11 @@ class Server(ThreadingHTTPServer):
             super().serve_forever(poll_interval)
 
     def shutdown(self) -> None:
-        """At once: a connection of our own wakes the thread that waits for one."""
+        """At once: a connection of our own wakes the thread that waits for one. It is reset, so that the port is free
+        afterwards."""
         self._ending = True
-        with contextlib.suppress(OSError):
-            socket.create_connection((LOOPBACK, self.port), 1.0).close()
+        with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self.port), 1.0) as waking:
+            waking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         super().shutdown()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:

@@ -76,8 +76,8 @@ def reading(index: int) -> World:
     state = (cluster_of(index), before(index), moment(index))
     kept = (COMPACTED.get(index), RESTARTED.get(index), index in WITHOUT_WATCH_CACHE)
     if (*state, *kept) not in _STANDING:
-        _STANDING[*state, *kept] = World(index)
-    return _STANDING[*state, *kept]
+        _STANDING[(*state, *kept)] = World(index)
+    return _STANDING[(*state, *kept)]
 
 
 def request_of(recorded: Doc) -> Request:

@@ -36,7 +36,7 @@ from tests.kube.field.fields import (
     wait_until,
 )
 
-STEPS = 12
+STEPS = 7
 
 
 def busy(plane: ControlPlane, step: int) -> None:
@@ -90,11 +90,13 @@ def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None
     assert all(isinstance(version, int) for version in versions)
 
 
-@pytest.mark.parametrize("share", ["", "@30%"])
+@pytest.mark.parametrize("share", ["", pytest.param("@30%", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "fault",
-    ["watch-cut=0", "watch-cut=1", "watch-cut=3", "watch-expired", "watch-expired=2", "watch-late=0.05"]
-    + ["watch-doubled", "watch-silent"],
+    [
+        *("watch-cut=0", "watch-cut=3", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"),
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("watch-cut=1", "watch-silent")),
+    ],
 )
 def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str, share: str) -> None:
     with among(api, fault + share) as server, field_on(connection(server, tmp_path)) as field:

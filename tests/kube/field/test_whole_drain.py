@@ -126,6 +126,8 @@ def test_nodes_behind_a_load_balancer_are_taken_from_it_before_their_pods_go(tmp
 OF_REQUESTS = ["throttled", "server-error", "unavailable", "server-timeout", "conflict", "denied", "webhook-down"]
 OF_CONNECTIONS = ["reset", "answer-lost", "cut-short", "unanswered", "repeated", "slow"]
 OF_WATCHES = ["watch-cut", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled", "watch-silent"]
+LASTING = "watch-expired=2"
+"""It leaves no watch whole, and no list."""
 
 
 @pytest.mark.long
@@ -136,7 +138,9 @@ def test_the_same_among_faults(tmp_path: Path, fault: str, share: str) -> None:
     check(*drain(api, tmp_path, f"{fault}@{share}"), api)
 
 
-@pytest.mark.parametrize("fault", OF_WATCHES)
+@pytest.mark.parametrize(
+    "fault", [pytest.param(each, marks=[pytest.mark.long] * (each != LASTING)) for each in OF_WATCHES]
+)
 def test_the_same_though_every_watch_goes_wrong(tmp_path: Path, fault: str) -> None:
     api = worlds.api_of("small-traps")
     check(*drain(api, tmp_path, fault), api)
