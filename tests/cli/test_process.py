@@ -46,6 +46,7 @@ def test_module_and_script_say_their_version(plugin: Path) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
 
 
+@pytest.mark.long
 def test_kubectl_finds_the_plugin_without_a_warning(kubectl: str, plugin: Path) -> None:
     path = f"{plugin}:{Path(kubectl).parent}:/bin"
     listed = process(kubectl, "plugin", "list", path=path)
@@ -53,6 +54,7 @@ def test_kubectl_finds_the_plugin_without_a_warning(kubectl: str, plugin: Path) 
     assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
 
 
+@pytest.mark.long
 def test_kubectl_runs_the_plugin(kubectl: str, plugin: Path) -> None:
     path = f"{plugin}:{Path(kubectl).parent}:/bin"
     done = process(kubectl, "eksdoc", "--version", path=path)
@@ -73,9 +75,9 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     ("redirected", "code", "said"),
     [
         (">&-", 2, "error: there is nowhere to write the answer: stdout is closed\n"),
-        (">&- 2>&-", 2, ""),
         (">&- <&- 2>&-", 2, ""),
-        ("<&- 2>&- >/dev/null", 1, ""),
+        pytest.param(">&- 2>&-", 2, "", marks=pytest.mark.long),
+        pytest.param("<&- 2>&- >/dev/null", 1, "", marks=pytest.mark.long),
     ],
 )
 def test_closed_streams_are_no_bug(redirected: str, code: int, said: str) -> None:
@@ -90,6 +92,7 @@ def test_a_dump_from_a_closed_stdin_is_an_error_in_words() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.long
 def test_full_streams_are_no_bug() -> None:
     command = f"'{sys.executable}' -m kubectl_eksdoc drain plan --demo"
     done = process("/bin/sh", "-c", f"{command} > /dev/full")
@@ -100,6 +103,7 @@ def test_full_streams_are_no_bug() -> None:
     assert (done.returncode, done.stdout.startswith("8 nodes to drain"), done.stderr) == (1, True, "")
 
 
+@pytest.mark.long
 def test_a_locale_without_our_signs_gets_an_answer() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
@@ -140,6 +144,7 @@ def test_what_runs_before_the_version_is_known_is_old_syntax(name: str) -> None:
 
 
 @pytest.mark.parametrize("old", ["python3.6", "python3.7", "python3.8", "python3.9"])
+@pytest.mark.long
 def test_a_real_old_python_exits_2(old: str) -> None:
     found = shutil.which(old)
     if not found or process(found, "-c", "pass").returncode:

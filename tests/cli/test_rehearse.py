@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,15 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.kubeconfigs import USERS, kubeconfig, tokens, write
 from kubectl_eksdoc.wiring.stages import Faults, Serving
-from tests.cli.running import Terminal, run_cli
+from tests.cli.running import Ran, Terminal, run_cli
 from tests.contracts.source import ROOT
 
 BLUE = ("--demo", "--nodegroup", "blue")
+
+
+@cache
+def of_blue() -> Ran:
+    return run_cli("rehearse", *BLUE, "-o", "json")
 
 
 def test_the_demo_is_rehearsed() -> None:
@@ -36,19 +42,17 @@ def test_the_demo_is_rehearsed() -> None:
     assert "demo cluster" in ran.err and ran.code == 1, "three nodes are skipped, which the plan's blockers say"
 
 
-@pytest.mark.parametrize("words", [("rehearse",), ("drain", "rehearse")])
-def test_both_commands_are_the_same(words: tuple[str, ...]) -> None:
-    ran = run_cli(*words, *BLUE, "-o", "json")
-    body = json.loads(ran.out)
+def test_both_commands_are_the_same() -> None:
+    body = json.loads(of_blue().out)
     assert (body["kind"], len(body["nodes"])) == ("DrainRehearsal", 5)
-    assert run_cli("rehearse", *BLUE, "-o", "json").out == ran.out, "the same every time"
+    assert run_cli("drain", "rehearse", *BLUE, "-o", "json") == of_blue(), "the same every time"
 
 
 def test_the_plan_is_that_of_drain_plan() -> None:
     out, err = Terminal(), Terminal()
     run(["drain", "plan", *BLUE, "-o", "json"], out, err, around=Surroundings(out, err))
     plan = json.loads(out.getvalue())
-    rehearsal = json.loads(run_cli("rehearse", *BLUE, "-o", "json").out)
+    rehearsal = json.loads(of_blue().out)
     assert rehearsal["findings"] == plan["findings"]
     evicted = [moment["subject"] for moment in rehearsal["moments"] if moment["what"] == "evicted"]
     assert sorted(evicted) == sorted(f"{e['namespace']}/{e['name']}" for e in plan["evictions"])
@@ -134,6 +138,7 @@ def test_serving_is_given_the_faults() -> None:
     assert asked[0].faults == Faults(("throttled=2@5%", "node-gone"), 7)
 
 
+@pytest.mark.long
 def test_a_served_demo_meets_its_faults_and_says_what_befell_it(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     faults = ("--fault", "forbidden=nodes", "--fault", "node-gone=blue-1@1s")
@@ -195,7 +200,9 @@ def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "sent", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP))]
+)
 def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> None:
     """Be it by Ctrl-C, by kill, or because its terminal is closed."""
     command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
@@ -213,6 +220,7 @@ def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> No
     raise AssertionError("it is still there")
 
 
+@pytest.mark.long
 def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
     command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -225,6 +233,7 @@ def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
         assert "bug" not in process.stderr.read()
 
 
+@pytest.mark.long
 def test_a_kubeconfig_that_was_taken_away_is_no_bug() -> None:
     command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

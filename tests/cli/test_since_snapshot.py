@@ -134,7 +134,7 @@ def said(told: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("command", EVERY)
-@pytest.mark.parametrize("read", ["--demo", "--snapshot"])
+@pytest.mark.parametrize("read", [pytest.param("--demo", marks=pytest.mark.long), "--snapshot"])
 def test_beside_itself_nothing_has_changed(command: str, read: str, snapshot: str) -> None:
     source = ("--demo",) if read == "--demo" else ("--snapshot", snapshot)
     told, plain = since(command, snapshot, *source), ask(command, *source, "-o", "json")
@@ -155,7 +155,8 @@ def test_what_was_changed_in_between_is_new_or_fixed_and_nothing_else(
 ) -> None:
     path, found = better(command), CHANGED[command][1]
     assert said(since(command, path, "--snapshot", snapshot)) == {"new": found}
-    assert said(since(command, path, "--demo")) == {"new": found}
+    if command in ("whole check", "drain plan"):
+        assert said(since(command, path, "--demo")) == {"new": found}
     assert said(since(command, snapshot, "--snapshot", path)) == {"fixed": found}
 
 
@@ -242,12 +243,14 @@ def of_dump(budget: bool, to: Path) -> str:
     return str(to)
 
 
-@pytest.mark.parametrize("command", ["check", "drain plan", "imds-probe"])
+@pytest.mark.parametrize(
+    "command", ["check", pytest.param("whole check", marks=pytest.mark.long), "drain plan", "imds-probe"]
+)
 def test_a_dump_of_kubectls_is_asked_as_well(command: str, tmp_path: Path) -> None:
-    words = ("--target", "1.34") if command == "check" else ()
+    words = ("--target", "1.34") if "check" in command else ()
     told = since(command, str(RICH), "--snapshot", str(RICH), *words)
     assert said(told) == {} and told["unchanged"] > 0 and told["sameCluster"] is True
-    if command != "imds-probe":
+    if command in ("whole check", "drain plan"):
         better = of_dump(True, tmp_path / "better")
         found = [("budget-never-allows", "frozen")]
         assert said(since(command, str(RICH), "--snapshot", better, *words)) == {"fixed": found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 
 from kubectl_eksdoc.core.model import kinds
@@ -23,9 +24,15 @@ NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 
 def recorded(archive: str) -> tuple[ControlPlane, EmbeddedStage]:
     """A recorded cluster, as its dump has it."""
-    raw = RawObjects()
-    observed = SnapshotReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
+    raw, observed = read(archive)
     return staged(raw.documents(), observed)
+
+
+@cache
+def read(archive: str) -> tuple[RawObjects, Cluster]:
+    """Its documents are made anew each time they are asked for."""
+    raw = RawObjects()
+    return raw, SnapshotReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
 
 
 def made(*docs: Doc) -> tuple[ControlPlane, EmbeddedStage]:

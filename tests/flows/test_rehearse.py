@@ -213,9 +213,9 @@ def test_controllers_that_crash_all_the_time_do_not_stop_it() -> None:
 
 def test_the_same_seed_is_the_same_rehearsal() -> None:
     def told(seed: int) -> object:
-        return rehearse(a_troubled("stuck-finalizers@30%", "slow-pods=2m@50%", seed=seed), BLUE, DrainPolicy())[
-            1
-        ].moments
+        docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3))]
+        stage = troubled(made(*docs), "stuck-pods@50%", seed=seed)
+        return tried(stage, DrainPolicy()).moments
 
     assert told(1) == told(1)
     assert told(1) != told(2)

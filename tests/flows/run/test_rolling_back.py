@@ -39,8 +39,14 @@ def check(result: RolledBack, stage: EmbeddedStage, before: dict[str, object], a
     assert not result.left and {key: after[key] for key in same} == {key: before[key] for key in same}
 
 
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("point", range(1, WRITINGS + 1))
+@pytest.mark.parametrize(
+    ("point", "kept"),
+    [
+        pytest.param(point, kept, marks=() if kept is bool(point % 2) else pytest.mark.long)
+        for point in range(1, WRITINGS + 1)
+        for kept in (True, False)
+    ],
+)
 def test_killed_at_every_writing(point: int, kept: bool) -> None:
     plane, stage = made(*three_nodes())
     before, journal = state(plane), AdoptedJournal(point, kept=kept)
