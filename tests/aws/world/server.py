@@ -13,6 +13,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
+from moto.eks import utils as roles
 from moto.kms import models as keys
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
@@ -45,8 +46,10 @@ def _mend() -> None:
     eks_calls.register()
     for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery, quotas):
         mended.mend()
-    # A key is of RSA, whatever it is for: a tenth of a second each, and nothing here is signed with one.
+    # A key is of RSA, whatever it is for: a tenth of a second each, and nothing here is signed with one. And for each
+    # cluster and node group, botocore's list of all endpoints is read, to see whether its role is of a partition.
     keys.generate_private_key = cache(keys.generate_private_key)
+    roles.Session = cache(roles.Session)
 
 
 def _application(service: Any) -> Any:
