@@ -49,8 +49,17 @@ async def check_page(page: str, name: str, pilot: Pilot[int]) -> None:
         check_picture(PICTURED[f"{page}-{name}"], pilot.app)
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+NARROW_IN_LONG = {"nothing-marked", "filtered", "blockers", "pods-blocked", "pods-of-budget"}
+CASES = [
+    *((page, WIDE, "120x36") for page in PAGES),
+    *(
+        pytest.param(page, NARROW, "80x24", marks=[pytest.mark.long] if page in NARROW_IN_LONG else [])
+        for page in PAGES
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "size", "name"), CASES)
 def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         await check_page(page, name, pilot)

@@ -21,7 +21,7 @@ from tests.tui.run import test_golden as of_runs
 OTHER_COLOURS: dict[str, dict[str, Any]] = {"nodes-light": {"light": True}, "nodes-no-color": {"plain": True}}
 
 
-@pytest.mark.parametrize("name", OTHER_COLOURS)
+@pytest.mark.parametrize("name", [pytest.param("nodes-light", marks=pytest.mark.long), "nodes-no-color"])
 def test_a_plan_in_other_colours(name: str) -> None:
     async def see(pilot: Pilot[int], screen: PlanScreen) -> None:
         pilot.app.clear_notifications()

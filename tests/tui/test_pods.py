@@ -85,7 +85,7 @@ def test_what_is_gone_is_said_to_be() -> None:
     assert pods.of_node("gone", CLUSTER, VIEW, marked=False).sheet.empty.startswith("It is not there any more.")
 
 
-@pytest.mark.parametrize("size", [(120, 36), NARROW])
+@pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int]) -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         before = screen.model.choice

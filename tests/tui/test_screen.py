@@ -125,7 +125,7 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
         ("=", Page.WHAT_IF, "A → now"),
     ],
 )
-@pytest.mark.parametrize("size", [(120, 36), NARROW])
+@pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_every_page_opens_by_its_key_and_esc_goes_back(key: str, page: Page, seen: str, size: tuple[int, int]) -> None:
     async def go(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "equals_sign" if key == "=" else key)

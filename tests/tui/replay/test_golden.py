@@ -21,8 +21,17 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+NARROW_IN_LONG = {"events", "end", "log"}
+CASES = [
+    *((page, WIDE, "120x36") for page in PAGES),
+    *(
+        pytest.param(page, NARROW, "80x24", marks=[pytest.mark.long] if page in NARROW_IN_LONG else [])
+        for page in PAGES
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "size", "name"), CASES)
 def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
     path, keys = PAGES[page]
 

@@ -8,6 +8,7 @@ from textual.widgets import Input
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
 from kubectl_eksdoc.tui.run.desk import Kind, Outcome
+from kubectl_eksdoc.tui.small import too_small
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
@@ -65,17 +66,6 @@ def test_nothing_is_begun_where_it_cannot_be_read() -> None:
         await show.until(lambda: show.top == "RunScreen")
 
     play(begin)
-
-
-def test_what_must_be_typed_is_seen_in_every_size() -> None:
-    async def look(show: Show) -> None:
-        for size in ((60, 16), (80, 20), (80, 24), (120, 36)):
-            await show.pilot.resize_terminal(*size)
-            await asked(show)
-            assert "cordon 5 nodes" in show.text.replace("\n", " "), size
-            await show.press("escape")
-
-    play(look)
 
 
 def test_enter_with_anything_else_does_nothing() -> None:
@@ -239,14 +229,18 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
 
 def test_the_dialog_is_no_longer_than_the_terminal() -> None:
     async def look(show: Show) -> None:
-        await asked(show)
-        assert isinstance(show.app.screen, ConfirmScreen)
-        for size in ((80, 24), (60, 16), (40, 10), (20, 5), (200, 60)):
+        for size in ((80, 24), (60, 16), (80, 20), (40, 10), (20, 5), (200, 60), (120, 36)):
+            await show.press("r")
+            await show.until(lambda: bool(show.desk.asked))
+            assert isinstance(show.app.screen, ConfirmScreen)
             await show.pilot.resize_terminal(*size)
-            await show.pilot.pause()
-            assert all(len(line) <= size[0] for line in show.text.splitlines())
-        await show.pilot.resize_terminal(80, 24)
-        await show.sees(WORDS)
-        assert "Undo" in show.text
+            assert all(len(line) <= size[0] for line in show.text.splitlines()), size
+            if not too_small(*size):
+                await show.sees(WORDS)
+                assert "cordon 5 nodes" in show.text.replace("\n", " "), size
+            await show.pilot.resize_terminal(80, 24)
+            await show.sees(WORDS)
+            assert "Undo" in show.text
+            await show.press("escape")
 
     play(look)

@@ -12,7 +12,7 @@ from tests.tui.run.stage import Show, play_run
 WHY = "Cannot evict pod as it would violate the pod's disruption budget: [bold]web[/] needs \x1b[2J three " * 3
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.long)])
 def test_an_entry_is_shown_whole(size: tuple[int, int]) -> None:
     live = ScriptedLive()
     live.to(5.0)
