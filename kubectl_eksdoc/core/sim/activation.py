@@ -61,9 +61,13 @@ class Activation:
         self._room = dict(at_once)
         self._domains = domains
         self._ground = ground
-        self._undone = Counter(waves.get(node, 0) for node in nodes)
+        self._undone = Counter([waves.get(node, 0) for node in nodes] if waves else {0: len(nodes)})
         self._refused: set[str] = set()  # since the ground last changed
         self._settled = False  # nothing has changed since all that may begin have
+
+    def __bool__(self) -> bool:
+        """Whether any is left."""
+        return bool(self._queue)
 
     @property
     def left(self) -> Sequence[str]:
@@ -81,7 +85,7 @@ class Activation:
         if self._settled and not thorough:
             return
         passed = []
-        wave = min(self._undone, default=0)
+        wave = min(self._undone, default=0) if self._waves else 0
         refused = 0
         while self._queue and (thorough or refused <= PATIENCE):
             node = self._queue.pop()

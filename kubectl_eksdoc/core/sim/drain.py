@@ -11,24 +11,14 @@ go has its turn first. Seconds from the start of the drain are the only clock.
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from enum import Enum
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.activation import Activation, Ground
 from kubectl_eksdoc.core.sim.course import Move, Moved, Span, Terms, Timeline, hold_s
-
-
-class _Event(Enum):
-    SLOT = 0  # a replacement is Ready and the budget shows it
-    GONE = 1  # the last pod of a node's tier
-    DONE = 2
-    TURN = 3  # enough time has passed for another eviction
-    RENEWED = 4  # a new node has joined in the place of one that is done
-    ASKED = 5  # a pod was waited for long enough
 
 
 class _Entry(NamedTuple):
@@ -78,7 +68,7 @@ class _Run:
         self._terms = terms
         self._free = dict(terms.slots)
         self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that refused it
-        self._events: list[tuple[float, int, _Event, object]] = []
+        self._events: list[tuple[float, int, Callable[[Any], None], object]] = []  # when, tick, what is done with what
         self._tick = 0
         self._now = 0.0
         self._next_eviction = 0.0
@@ -88,7 +78,11 @@ class _Run:
         self._moves = dict(nodes)
         names = [node for node, _ in nodes]
         self._coming = Activation(names, terms.waves, terms.at_once, terms.domains, ground)
-        wanted = Counter([limit for _, given in nodes for move in given for limit in move.limits])
+        wanted: dict[str, int] = defaultdict(int)
+        for _, given in nodes:
+            for move in given:
+                for limit in move.limits:
+                    wanted[limit] += 1
         self._crowded = {x for x, number in wanted.items() if number > terms.slots[x] or x in terms.strict}
         self._tiers: dict[str, _Tier] = {}  # of an active node, the one that is going
         self._held: dict[str, list[Move]] = {}  # critical ones whose turn has not come
@@ -104,8 +98,10 @@ class _Run:
         self._activate(self._coming.begin())
         while True:
             while self._events:
-                self._now, _, kind, subject = heapq.heappop(self._events)
-                self._happens(kind, subject)
+                self._now, _, happens, subject = heapq.heappop(self._events)
+                happens(subject)
+                if self._unserved:
+                    self._serve()
             self._activate(self._coming.begin(thorough=True))
             if not self._events:
                 self._activate(self._coming.begin(thorough=True, partly=True))
@@ -118,25 +114,18 @@ class _Run:
         refused = tuple(self._coming.left)
         return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), self._peak(), refused)
 
-    def _happens(self, kind: _Event, subject: object) -> None:
-        if kind is _Event.SLOT:
-            self._give_back(subject)  # type: ignore[arg-type]
-        elif kind is _Event.GONE:
-            self._gone(str(subject))
-        elif kind is _Event.TURN:
-            self._take_turn()
-        elif kind is _Event.ASKED:
-            self._ask(subject)  # type: ignore[arg-type]
-        elif kind is _Event.RENEWED:
-            self._coming.renewed(str(subject))
+    def _done(self, node: str) -> None:
+        self._coming.done(node)
+        if self._terms.renewed_after_s is not None:
+            self._at(self._now + self._terms.renewed_after_s, self._renewed, node)
+        if self._coming:
             self._activate(self._coming.begin())
-        else:
-            self._coming.done(str(subject))
-            if self._terms.renewed_after_s is not None:
-                self._at(self._now + self._terms.renewed_after_s, _Event.RENEWED, subject)
+
+    def _renewed(self, node: str) -> None:
+        """A new node has joined in the place of `node`, which is done."""
+        self._coming.renewed(node)
+        if self._coming:
             self._activate(self._coming.begin())
-        if self._unserved:
-            self._serve()
 
     def _activate(self, nodes: Iterable[str]) -> None:
         for node in nodes:
@@ -168,11 +157,11 @@ class _Run:
                 tier.gone_s = max(tier.gone_s, self._goes(move, node)[0])
         tier.left = len(waiting)
         if not waiting:
-            self._at(tier.gone_s, _Event.GONE, node)
+            self._at(tier.gone_s, self._gone, node)
         for entry in waiting:
             since = started + entry.move.waits_s
             if since > self._now:
-                self._at(since, _Event.ASKED, entry)
+                self._at(since, self._ask, entry)
             else:
                 self._ask(entry)
 
@@ -191,7 +180,7 @@ class _Run:
             self._evict(entry.move, entry.node, entry.limits)
             return
         if not self._paced:
-            self._at(max(self._now, self._next_eviction), _Event.TURN, None)
+            self._at(max(self._now, self._next_eviction), self._take_turn, None)
         longest = max((self._chains[limit] for limit in entry.limits), default=0.0)
         heapq.heappush(self._paced, (-longest, entry))
 
@@ -208,14 +197,15 @@ class _Run:
         hold = hold_s(move, self._terms.lag_s)
         return 0.0 if hold == inf else hold / self._terms.slots[limit]
 
-    def _take_turn(self) -> None:
-        _, entry = heapq.heappop(self._paced)
+    def _take_turn(self, _: object) -> None:
+        """Enough time has passed for another eviction."""
+        entry = heapq.heappop(self._paced)[1]
         for limit in entry.limits:
             self._chains[limit] -= self._share(entry.move, limit)
         self._next_eviction = self._now + self._terms.between_s
         self._evict(entry.move, entry.node, entry.limits)
         if self._paced:
-            self._at(self._next_eviction, _Event.TURN, None)
+            self._at(self._next_eviction, self._take_turn, None)
 
     def _may(self, limit: str, entry: _Entry) -> bool:
         return self._free[limit] > 0 and (limit not in self._line or self._line[limit][-1] == entry.turn)
@@ -231,12 +221,13 @@ class _Run:
     def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
         gone_s, ready_s = self._goes(move, node)
         if limits and ready_s is not None:
-            self._at(ready_s + self._terms.lag_s, _Event.SLOT, limits)
+            self._at(ready_s + self._terms.lag_s, self._give_back, limits)
         tier = self._tiers[node]
         tier.left -= 1
-        tier.gone_s = max(tier.gone_s, gone_s)
+        if gone_s > tier.gone_s:
+            tier.gone_s = gone_s
         if not tier.left:
-            self._at(tier.gone_s, _Event.GONE, node)
+            self._at(tier.gone_s, self._gone, node)
 
     def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
         """Note the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
@@ -260,11 +251,13 @@ class _Run:
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
+        """A replacement is Ready and the budget shows it."""
         for limit in limits:
             self._free[limit] += 1
         self._unserved += reversed(limits)
 
     def _gone(self, node: str) -> None:
+        """The last pod of the node's tier is."""
         held = self._held.pop(node, ())
         if held:
             self._go(self._rank[node], node, held)
@@ -274,21 +267,23 @@ class _Run:
     def _empty(self, node: str) -> None:
         done = self._now + self._terms.settle_s
         self._spans[node] = Span(node, self._started[node], self._now, done)
-        self._at(done, _Event.DONE, node)
+        self._at(done, self._done, node)
 
     def _peak(self) -> int:
         """The most pods that are away at any moment."""
         without = self._never_away
         return _peak([moved for moved in self._moved if moved.uid not in without] if without else self._moved)
 
-    def _at(self, when: float, kind: _Event, subject: object) -> None:
+    def _at(self, when: float, happens: Callable[[Any], None], subject: object) -> None:
         self._tick += 1
-        heapq.heappush(self._events, (when, self._tick, kind, subject))
+        heapq.heappush(self._events, (when, self._tick, happens, subject))
 
 
 def _lines(nodes: Sequence[tuple[str, Sequence[Move]]], strict: frozenset[str]) -> dict[str, list[int]]:
+    if not strict:
+        return {}
     lines: dict[str, list[int]] = {limit: [] for limit in strict}
-    for _, given in nodes if strict else ():
+    for _, given in nodes:
         for move in given:
             for limit in strict.intersection(move.limits):
                 lines[limit].append(move.turn)

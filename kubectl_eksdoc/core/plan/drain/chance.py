@@ -6,6 +6,7 @@ from math import cos, log, pi, sin, sqrt
 
 _WORD = (1 << 64) - 1
 _HALF = (1 << 32) - 1
+_TURN = 2.0 * pi
 
 
 def chance(seed: int, i: int) -> float:
@@ -16,7 +17,7 @@ def chance(seed: int, i: int) -> float:
 def two_normals(seed: int, i: int) -> tuple[float, float]:
     """Two independent draws with mean 0 and standard deviation 1 (G. E. P. Box and M. E. Muller, 1958)."""
     word = _word(seed, i)
-    far, angle = sqrt(-2.0 * log(((word >> 32) + 1) / (_HALF + 1))), 2.0 * pi * (word & _HALF) / (_HALF + 1)
+    far, angle = sqrt(-2.0 * log(((word >> 32) + 1) / (_HALF + 1))), _TURN * (word & _HALF) / (_HALF + 1)
     return far * cos(angle), far * sin(angle)
 
 

@@ -175,4 +175,4 @@ def _drawn(move: Move, stop: Time, start: Time, normals: tuple[float, float]) ->
     stop_s, start_s = stop.drawn(normals[0]), start.drawn(normals[1])
     if after is Replacement.FIRST:
         stop_s = max(stop_s, start_s)
-    return Move(uid, limits, stop_s, start_s, after, critical, late, turn, waits_for, waits_s=waits_s)
+    return Move(uid, limits, stop_s, start_s, after, critical, late, turn, waits_for, 0.0, 0.0, waits_s)
