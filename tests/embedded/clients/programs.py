@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.fakes import kubeconfigs
+
+
+def at_once(*deeds: Callable[[], object]) -> None:
+    """All of them, each in a thread of its own: kubectl mostly waits. Whatever fails is told when all have ended."""
+    with ThreadPoolExecutor(len(deeds)) as pool:
+        failed = [error for done in [pool.submit(deed) for deed in deeds] if (error := done.exception())]
+    assert not failed, "\n".join(map(repr, failed))
 
 
 class Ran(NamedTuple):

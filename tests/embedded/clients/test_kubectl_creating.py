@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.embedded.clients.programs import Kubectl
 
 
+@pytest.mark.long
 def test_jobs_run_and_cron_jobs_make_them(kubectl: Kubectl) -> None:
     assert kubectl("create", "job", "once", "--image=busybox", "--", "date") == "job.batch/once created\n"
     once = kubectl.json("get", "job", "once")["spec"]
@@ -24,6 +27,7 @@ def test_secrets_hold_bytes(kubectl: Kubectl) -> None:
     assert kubectl.json("get", "secret", "key")["data"] == {"a": "Yg==", "empty": ""}
 
 
+@pytest.mark.long
 def test_roles_and_whom_they_are_bound_to(kubectl: Kubectl) -> None:
     kubectl("create", "role", "reader", "--verb=get,list", "--resource=pods", "--resource=deployments.apps")
     groups = {rule["apiGroups"][0]: rule["resources"] for rule in kubectl.json("get", "role", "reader")["rules"]}
@@ -38,6 +42,7 @@ def test_roles_and_whom_they_are_bound_to(kubectl: Kubectl) -> None:
     assert kubectl.json("get", "clusterrolebinding", "health")["subjects"][0]["name"] == "everyone"
 
 
+@pytest.mark.long
 def test_services_quotas_and_classes(kubectl: Kubectl) -> None:
     kubectl("create", "service", "clusterip", "web", "--tcp=80:8080")
     ports = kubectl.json("get", "service", "web")["spec"]["ports"]

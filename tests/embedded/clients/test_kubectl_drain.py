@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.server import Server
+from tests import needed
 from tests.embedded.clients import worlds
-from tests.embedded.clients.programs import Kubectl
+from tests.embedded.clients.programs import Kubectl, at_once
 
 DRAIN = ("drain", "--ignore-daemonsets", "--delete-emptydir-data")
 
@@ -21,14 +23,40 @@ def on(kubectl: Kubectl, node: str) -> set[str]:
     return {str(pod["metadata"]["name"]) for pod in listed["items"]}
 
 
-@pytest.fixture
-def world() -> Iterator[tuple[Server, Api]]:
-    """Pods take three seconds of the wall's to start: longer than kubectl takes to ask for every eviction once."""
-    with worlds.served("small-traps", pace=worlds.Even(start=3 * worlds.SPEED)) as world:
-        yield world
+@pytest.fixture(
+    params=[
+        pytest.param(needed.KUBECTLS[-1:], id="newest"),
+        pytest.param(needed.KUBECTLS[:-1], id="older", marks=pytest.mark.long),
+    ]
+)
+def kubectls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Kubectl]]:
+    """Admins with a cluster each. Pods take seconds of the wall's to start: longer than kubectl takes to ask for every
+    eviction once."""
+    programs = [needed.kubectl_of(version) for version in request.param]
+    start_s = 3.0 if len(programs) == 1 else 6.0
+    with ExitStack() as stack:
+        yield [
+            Kubectl(
+                program,
+                tmp_path / str(place),
+                stack.enter_context(worlds.served("small-traps", pace=worlds.Even(start_s * worlds.SPEED)))[0].url(
+                    worlds.ADMIN_TOKEN
+                ),
+            )
+            for place, program in enumerate(programs)
+        ]
 
 
-def test_a_budget_of_one_is_waited_for(kubectl: Kubectl) -> None:
+def with_each(kubectls: list[Kubectl], body: Callable[[Kubectl], None]) -> None:
+    at_once(*(partial(body, kubectl) for kubectl in kubectls))
+
+
+@pytest.mark.long
+def test_a_budget_of_one_is_waited_for(kubectls: list[Kubectl]) -> None:
+    with_each(kubectls, a_budget_of_one_is_waited_for)
+
+
+def a_budget_of_one_is_waited_for(kubectl: Kubectl) -> None:
     """Two pods of app-16 are on the node and one may be missing: the second waits for the first one's replacement."""
     before = on(kubectl, "old-1")
     assert sum(name.startswith("app-16-") for name in before) == 2
@@ -52,7 +80,12 @@ def budgets(kubectl: Kubectl) -> list[dict[str, dict[str, int]]]:
     return items
 
 
-def test_a_budget_of_none_is_never_got_through(kubectl: Kubectl) -> None:
+@pytest.mark.long
+def test_a_budget_of_none_is_never_got_through(kubectls: list[Kubectl]) -> None:
+    with_each(kubectls, a_budget_of_none_is_never_got_through)
+
+
+def a_budget_of_none_is_never_got_through(kubectl: Kubectl) -> None:
     """old-3 has a pod that no budget lets go."""
     ran = kubectl.ran(*DRAIN, "old-3", "--timeout=2s")
     assert ran.code == 1
@@ -61,7 +94,11 @@ def test_a_budget_of_none_is_never_got_through(kubectl: Kubectl) -> None:
     assert "SchedulingDisabled" in kubectl("get", "node", "old-3")
 
 
-def test_what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
+def test_what_kubectl_does_not_dare(kubectls: list[Kubectl]) -> None:
+    with_each(kubectls, what_kubectl_does_not_dare)
+
+
+def what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
     said = kubectl.refused("drain", "old-0")
     assert "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore): kube-system/aws-node-" in said
     assert re.search(r"cannot delete .*(declare no controller|no controller).* \(use --force to override\)", said)
@@ -70,7 +107,12 @@ def test_what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("how", ["client", "server"])
-def test_a_dry_run_changes_nothing(kubectl: Kubectl, how: str) -> None:
+@pytest.mark.long
+def test_a_dry_run_changes_nothing(kubectls: list[Kubectl], how: str) -> None:
+    with_each(kubectls, partial(a_dry_run_changes_nothing, how=how))
+
+
+def a_dry_run_changes_nothing(kubectl: Kubectl, how: str) -> None:
     """Of pods that their budgets let go; the server is asked where it is to be."""
     before = kubectl("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
     ran = kubectl.ran(*DRAIN, "old-2", f"--dry-run={how}", "--pod-selector=app in (app-7,app-19,app-23)")
@@ -82,7 +124,11 @@ def test_a_dry_run_changes_nothing(kubectl: Kubectl, how: str) -> None:
 
 
 @pytest.mark.long
-def test_pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
+def test_pods_are_deleted_where_evictions_are_not_wanted(kubectls: list[Kubectl]) -> None:
+    with_each(kubectls, pods_are_deleted_where_evictions_are_not_wanted)
+
+
+def pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
     ran = kubectl.ran(*DRAIN, "old-3", "--disable-eviction", "--timeout=50s")
     assert ran.code == 0, ran.err
     assert "pod/trap-zero-959bc5bc4-6jplp deleted" in ran.out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
@@ -27,6 +29,7 @@ def test_wide_lists_of_several_kinds(looking: Kubectl) -> None:
     assert zero[:5] == ["default", "poddisruptionbudget.policy/trap-zero", "N/A", "0", "0"]
 
 
+@pytest.mark.long
 def test_one_object_in_every_format(looking: Kubectl) -> None:
     yaml = looking("get", "pod", POD, "-o", "yaml")
     assert yaml.startswith("apiVersion: v1\nkind: Pod\nmetadata:\n")
@@ -39,6 +42,7 @@ def test_one_object_in_every_format(looking: Kubectl) -> None:
     assert looking("get", "pod", POD, "-o", columns) == "NODE\nold-0\n"
 
 
+@pytest.mark.long
 def test_lists_chosen_sorted_and_in_pages(looking: Kubectl) -> None:
     chosen = looking("get", "pods", "-l", "app=app-0", "--field-selector", "spec.nodeName=old-1", "-o", "name")
     assert chosen == "pod/app-0-77746998fd-cnkqn\n"
@@ -48,6 +52,7 @@ def test_lists_chosen_sorted_and_in_pages(looking: Kubectl) -> None:
     assert by_node.split()[1:] == sorted(by_node.split()[1:])
 
 
+@pytest.mark.long
 def test_a_node_described(looking: Kubectl) -> None:
     said = looking("describe", "node", "old-0")
     assert re.search(r"^Unschedulable: +false$", said, re.M)
@@ -57,6 +62,7 @@ def test_a_node_described(looking: Kubectl) -> None:
     assert re.search(r"^Events: +<none>$", said, re.M)
 
 
+@pytest.mark.long
 def test_a_pod_described(looking: Kubectl) -> None:
     said = looking("describe", "pod", POD)
     assert re.search(r"^Controlled By: +ReplicaSet/app-0-77746998fd$", said, re.M)
@@ -64,6 +70,7 @@ def test_a_pod_described(looking: Kubectl) -> None:
     assert re.search(r"^  Ready +True", said, re.M)
 
 
+@pytest.mark.long
 def test_a_budget_described(looking: Kubectl) -> None:
     said = looking("describe", "pdb", "app-0")
     assert re.search(r"^Max unavailable: +1$", said, re.M)
@@ -77,6 +84,7 @@ def test_what_is_not_there(looking: Kubectl) -> None:
     assert looking.ran("get", "events", "-A").err == "No resources found\n"
 
 
+@pytest.mark.long
 def test_versions_and_kinds(looking: Kubectl) -> None:
     assert looking.json("version")["serverVersion"]["gitVersion"].startswith("v1.36.")
     kinds = rows(looking("api-resources"))
@@ -85,16 +93,19 @@ def test_versions_and_kinds(looking: Kubectl) -> None:
     assert "is running at" in looking("cluster-info")
 
 
+@pytest.mark.long
 def test_top_has_no_metrics(looking: Kubectl) -> None:
     assert looking.refused("top", "nodes") == "error: Metrics API not available\n"
 
 
+@pytest.mark.long
 def test_logs(looking: Kubectl) -> None:
     assert looking("logs", POD).endswith(" c started\n")
     assert looking("logs", f"pod/{POD}", "-c", "c", "--tail", "1").endswith(" c started\n")
     assert "container nope is not valid for pod" in looking.refused("logs", POD, "-c", "nope")
 
 
+@pytest.mark.long
 def test_raw_paths(looking: Kubectl) -> None:
     """A raw path is the whole path: the server's own, in which the token is, is not put before it."""
     token = f"/as/{worlds.ADMIN_TOKEN}"

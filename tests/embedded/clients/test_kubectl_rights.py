@@ -26,12 +26,14 @@ def can(kubectl: Kubectl, *words: str) -> str:
     return kubectl.ran("auth", "can-i", *words).out.strip()
 
 
+@pytest.mark.long
 def test_an_admin_may_everything(looking: Kubectl) -> None:
     assert can(looking, "create", "pods/eviction") == "yes"
     assert can(looking, "*", "*") == "yes"
     assert "*.*" in looking("auth", "can-i", "--list")
 
 
+@pytest.mark.long
 def test_a_viewer_may_look(viewing: Kubectl) -> None:
     assert can(viewing, "create", "pods", "--subresource=eviction") == "no"
     assert can(viewing, "create", "pods/eviction") == "no"
@@ -43,6 +45,7 @@ def test_a_viewer_may_look(viewing: Kubectl) -> None:
     assert "[get list watch]" in listed and "selfsubjectrulesreviews.authorization.k8s.io" in listed
 
 
+@pytest.mark.long
 def test_a_role_of_one_s_own(draining: Kubectl) -> None:
     assert can(draining, "create", "pods", "--subresource=eviction") == "yes"
     assert can(draining, "create", "pods", "--subresource=eviction", "-n", "kube-system") == "no"
@@ -56,6 +59,7 @@ def test_a_role_of_one_s_own(draining: Kubectl) -> None:
     assert "pods/eviction" not in draining("auth", "can-i", "--list", "-n", "kube-system")
 
 
+@pytest.mark.long
 def test_an_unknown_token(program: str, shown: tuple[Server, Api], tmp_path: Path) -> None:
     nobody = Kubectl(program, tmp_path, shown[0].url("wrong"))
     assert "You must be logged in to the server" in nobody.refused("get", "nodes")

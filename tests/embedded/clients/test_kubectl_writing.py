@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.embedded.clients.programs import Kubectl
 
 POD = "app-0-77746998fd-4s5st"
@@ -25,6 +27,7 @@ def web(replicas: int = 2) -> str:
     return json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec})
 
 
+@pytest.mark.long
 def test_cordon_and_uncordon(kubectl: Kubectl) -> None:
     assert kubectl("cordon", "old-0") == "node/old-0 cordoned\n"
     assert kubectl("cordon", "old-0") == "node/old-0 already cordoned\n"
@@ -49,6 +52,7 @@ def test_server_side_apply_says_whose_field_it_is(kubectl: Kubectl) -> None:
     assert "one" not in owners or "f:data" not in owners["one"]["fieldsV1"]
 
 
+@pytest.mark.long
 def test_apply_remembers_what_was_applied(kubectl: Kubectl) -> None:
     assert kubectl("apply", "-f", "-", given=settings(a="1", b="2")) == "configmap/settings created\n"
     assert kubectl("apply", "-f", "-", given=settings(a="1", b="2")) == "configmap/settings unchanged\n"
@@ -60,6 +64,7 @@ def test_apply_remembers_what_was_applied(kubectl: Kubectl) -> None:
     assert kubectl.json("get", "cm", "settings")["data"] == {"a": "3"}
 
 
+@pytest.mark.long
 def test_create_and_delete(kubectl: Kubectl) -> None:
     assert kubectl("create", "--validate=strict", "-f", "-", given=settings(a="1")) == "configmap/settings created\n"
     assert '"settings" already exists' in kubectl.refused("create", "-f", "-", given=settings())
@@ -69,6 +74,7 @@ def test_create_and_delete(kubectl: Kubectl) -> None:
     assert 'namespaces "nope" not found' in kubectl.refused("create", "-n", "nope", "-f", "-", given=settings())
 
 
+@pytest.mark.long
 def test_labels_annotations_and_taints(kubectl: Kubectl) -> None:
     assert kubectl("label", "node", "old-0", "team=a") == "node/old-0 labeled\n"
     assert "already has a value" in kubectl.refused("label", "node", "old-0", "team=b")
@@ -83,6 +89,7 @@ def test_labels_annotations_and_taints(kubectl: Kubectl) -> None:
     assert kubectl("taint", "node", "old-0", "a-") == "node/old-0 untainted\n"
 
 
+@pytest.mark.long
 def test_a_deployment_comes_up_grows_and_is_restarted(kubectl: Kubectl) -> None:
     assert kubectl("apply", "-f", "-", given=web()) == "deployment.apps/web created\n"
     assert 'deployment "web" successfully rolled out' in kubectl("rollout", "status", "deploy/web", "--timeout=30s")
@@ -97,6 +104,7 @@ def test_a_deployment_comes_up_grows_and_is_restarted(kubectl: Kubectl) -> None:
     assert kubectl("rollout", "history", "deploy/web").split()[-4:] == ["1", "<none>", "2", "<none>"]
 
 
+@pytest.mark.long
 def test_a_deleted_pod_is_waited_for_and_replaced(kubectl: Kubectl) -> None:
     said = kubectl("delete", "pod", POD, "--wait", "--timeout=30s")
     assert said.startswith(f'pod "{POD}" deleted')
@@ -107,11 +115,13 @@ def test_a_deleted_pod_is_waited_for_and_replaced(kubectl: Kubectl) -> None:
     assert "condition met" in kubectl("wait", "pod", "-l", "app=app-0", "--for=condition=Ready", "--timeout=30s")
 
 
+@pytest.mark.long
 def test_waiting_in_vain(kubectl: Kubectl) -> None:
     said = kubectl.refused("wait", "pod", POD, "--for=delete", "--timeout=1s")
     assert f"timed out waiting for the condition on pods/{POD}" in said
 
 
+@pytest.mark.long
 def test_a_watch_shows_what_happens(kubectl: Kubectl) -> None:
     with kubectl.going("get", "pods", "-l", "app=app-0", "-w", "--output-watch-events", "--no-headers") as watch:
         assert watch.stdout is not None
@@ -123,6 +133,7 @@ def test_a_watch_shows_what_happens(kubectl: Kubectl) -> None:
         assert seen[0] == "MODIFIED"
 
 
+@pytest.mark.long
 def test_verbs_that_send_protobuf_since_1_32(kubectl: Kubectl) -> None:
     assert kubectl("create", "namespace", "extra") == "namespace/extra created\n"
     made = kubectl("create", "pdb", "web", "--selector=app=web", "--min-available=50%")

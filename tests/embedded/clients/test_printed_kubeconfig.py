@@ -23,6 +23,7 @@ def printed(shown: tuple[Server, Api], tmp_path: Path) -> str:
     return write(kubeconfig(urls), str(tmp_path / "printed"))
 
 
+@pytest.mark.long
 def test_raw_paths_are_asked_for_as_somebody(looking: Kubectl, printed: str) -> None:
     where = ("--kubeconfig", printed)
     assert looking(*where, "get", "--raw", "/healthz") == "ok"

@@ -347,10 +347,13 @@ def test_credentials_that_are_not_known(world: World) -> None:
 PASSING = ("reset", "answer-lost", "conflict", "throttled", "server-timeout", "server-error", "cut-short", "repeated")
 
 
-@pytest.mark.parametrize("share", ["5%", "30%"])
+@pytest.mark.parametrize(
+    ("share", "seeds"),
+    [("30%", 1), *(pytest.param(share, 4, marks=pytest.mark.long) for share in ("5%", "30%"))],
+)
 @pytest.mark.parametrize("fault", PASSING)
-def test_faults_that_pass_do_not_take_it_away(api: Api, fault: str, share: str) -> None:
-    for seed in range(4):
+def test_faults_that_pass_do_not_take_it_away(api: Api, fault: str, share: str, seeds: int) -> None:
+    for seed in range(seeds):
         with among_faults.served(api, f"{fault}@{share}", seed=seed) as server:
             world = World(server.url)
             lock, other = world.lock("ada"), world.lock("eve")

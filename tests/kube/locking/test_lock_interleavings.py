@@ -177,7 +177,7 @@ def test_never_two_at_once(api: Api, steps: list[Step]) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(steps=st.lists(STEPS, min_size=20, max_size=200))
 def test_never_two_at_once_in_many_runs(api: Api, steps: list[Step]) -> None:
     _, several = play(api, steps)
