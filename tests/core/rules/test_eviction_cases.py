@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-import pytest
-
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
@@ -16,6 +14,7 @@ from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest, Stored,
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
 from kubectl_eksdoc.core.rules.scales import Scales
 from tests import raw_facts
+from tests.core.for_each import for_each
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
@@ -156,7 +155,7 @@ def after(store: Store, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {key: held[key] for key in wanted}
 
 
-@pytest.mark.parametrize("case", RUN, ids=[c["source"].rpartition(":")[2] for c in RUN])
+@for_each("case", RUN, ids=lambda case: case["source"].rpartition(":")[2])
 def test_answers_as_upstream(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     store = Store(given)

@@ -31,8 +31,9 @@ from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS, RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before, resource_of
 from tests.builders import a_cluster
+from tests.core.for_each import for_each
 
-BY_NAME = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
+EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
 FORBIDDEN = Unknown("the server refuses it", "list somethings")
 
 
@@ -107,7 +108,7 @@ def sources(row: RemovedApi) -> dict[Code, ApiTold]:
     return told | {codes.REQUESTED: ApiTold((metric(row),))} if row.resource else told
 
 
-@BY_NAME
+@EACH_ROW
 def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_removal(row: RemovedApi) -> None:
     at = row.removed.minor
     worst = Severity.MEDIUM if row.planned else Severity.HIGH
@@ -123,7 +124,7 @@ def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_rem
             assert len(today) == (1 if code in (codes.IN_HELM, codes.IN_MANIFEST) else 0)
 
 
-@BY_NAME
+@EACH_ROW
 def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
     at, told = row.removed.minor, objects(row, applied(row))
     assert failing(found(codes.REFUSED, a_way(at - 1, at), told)) == []
@@ -132,7 +133,7 @@ def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
     assert failing(found(codes.REFUSED, a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
 
 
-@BY_NAME
+@EACH_ROW
 def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: RemovedApi) -> None:
     at = row.removed.minor
     listed = row.resource and resource_of(row) in going(Version(1, at - 1), Version(1, at))

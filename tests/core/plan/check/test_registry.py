@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from kubectl_eksdoc.core.plan.check.registry import ALL, CODES, chosen
 from kubectl_eksdoc.core.plan.check.way import Here, Way, way
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from tests.builders import a_cluster
+from tests.core.for_each import for_each
 from tests.core.plan.check.healthy import DENIED, healthy
 
 ROOT = Path(__file__).parents[4]
@@ -76,6 +78,7 @@ def _constant(name: str) -> str:
     raise AssertionError(name)
 
 
+@cache
 def blind() -> CheckFacts:
     """Nothing could be read, nobody answered, and no table reaches so far."""
     there = way(Here(NOW, "as a test says"), TARGET)
@@ -97,7 +100,7 @@ FIRST = {named(check): check for check in reversed(ALL)}
 """Some codes have a second check, with another gate; of the same answer it is unknown once."""
 
 
-@pytest.mark.parametrize("check", ALL, ids=named)
+@for_each("check", ALL, ids=named)
 def test_blind_no_check_passes_anything(check: Check) -> None:
     found = tuple(check.judge(blind()))
     assert [each for each in found if each.status is not Status.UNKNOWN] == []
@@ -114,7 +117,7 @@ def test_what_is_still_to_come_decides_nothing_before_the_way_begins() -> None:
     assert any(each.code.name == "nodes-behind" for each in at_the_end.deciding)
 
 
-@pytest.mark.parametrize("name", [code.name for code in CODES])
+@for_each("name", [code.name for code in CODES])
 def test_blind_no_code_that_is_asked_for_alone_passes(name: str) -> None:
     plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
     assert Status.UNKNOWN in {each.status for each in plan.findings}

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from kubectl_eksdoc.core.plan.drain.duration.generations import Supply, generations, stream_s
+from tests.core.for_each import for_each
 
 
 def a_supply(free: float, asked: list[float], given: list[float] | None = None) -> Supply:
@@ -52,7 +53,7 @@ def test_without_room_the_stream_tells_nothing() -> None:
     assert stream_s(a_supply(0, [8]), {"n0": 60}, 120) == 0
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_each("seed", range(300))
 def test_no_order_of_whole_nodes_is_faster(seed: int) -> None:
     """Every node by itself, as soon as there is room: any order at all, with times of its own."""
     c = Random(seed)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any
-
-import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
@@ -19,6 +18,7 @@ from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.places import PLAIN, UNTYPED, Place
 from kubectl_eksdoc.core.rules.api.schema import Schema
 from tests import raw_facts
+from tests.core.for_each import for_each
 
 NOW = "2026-11-20T08:00:00Z"
 
@@ -43,11 +43,11 @@ def held() -> dict[str, Any]:
 
 
 def asking(what: str) -> list[Any]:
-    return [
-        pytest.param(case, id=case["source"])
-        for case in held()["cases"]
-        if case["asks"] == what and case["source"] not in LEFT_OUT
-    ]
+    return [case for case in held()["cases"] if case["asks"] == what and case["source"] not in LEFT_OUT]
+
+
+def each_asking(what: str) -> Callable[[Any], Any]:
+    return for_each("case", asking(what), ids=lambda case: case["source"])
 
 
 def place_of(case: dict[str, Any]) -> Place:
@@ -89,24 +89,24 @@ def test_every_case_is_asked() -> None:
     assert sum(asked.values()) + len(LEFT_OUT) == len(held()["cases"])
 
 
-@pytest.mark.parametrize("case", asking("merge"))
+@each_asking("merge")
 def test_merging(case: dict[str, Any]) -> None:
     assert merged(case["given"]["live"], case["given"]["config"], place_of(case)) == case["expect"]
 
 
-@pytest.mark.parametrize("case", asking("compare"))
+@each_asking("compare")
 def test_comparing(case: dict[str, Any]) -> None:
     seen = compare(case["given"]["old"], case["given"]["new"], place_of(case))
     ours = {"added": seen.added, "modified": seen.changed, "removed": seen.removed}
     assert {name: set(fields) for name, fields in ours.items()} == _sets(case["expect"])
 
 
-@pytest.mark.parametrize("case", asking("fields"))
+@each_asking("fields")
 def test_the_fields_of_a_document(case: dict[str, Any]) -> None:
     assert set(fields_of(case["given"], place_of(case))) == {tuple(path) for path in case["expect"]}
 
 
-@pytest.mark.parametrize("case", asking("history"))
+@each_asking("history")
 def test_histories_of_updates_and_applies(case: dict[str, Any]) -> None:
     live: Doc | None = None
     schema = Schema(place_of(case), {})

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.rules.corefile.lexer import tokens
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, lameducks, refusals
 from tests import raw_facts
+from tests.core.for_each import for_each
 from tests.core.rules.corefile.test_recorded import CASES
 
 EKS = """\
@@ -127,7 +128,7 @@ def test_what_cannot_be_told_is_not_edited(text: str, why: str) -> None:
     assert isinstance(found, NotEdited) and why in found.why
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case["accepted"]], ids=lambda case: case["name"])
+@for_each("case", [case for case in CASES if case["accepted"]], ids=lambda case: case["name"])
 def test_whatever_coredns_takes_is_printed_as_it_was_and_can_be_edited(case: dict[str, str]) -> None:
     text = case["corefile"]
     assert str(read(text)) == text

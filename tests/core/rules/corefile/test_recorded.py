@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kubectl_eksdoc.core.model.corefile import Refusal
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import refusals
+from tests.core.for_each import for_each
 
 FILE = Path(__file__).parents[3] / "data" / "recordings" / "coredns-corefiles.jsonl.gz"
 CASES: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
@@ -35,7 +34,7 @@ def first_refusal(text: str) -> Refusal | None:
     return next(iter(refusals(read)), None)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@for_each("case", CASES, ids=lambda case: case["name"])
 def test_it_is_taken_or_refused_as_it_was(case: dict[str, Any]) -> None:
     found = first_refusal(case["corefile"])
     if case["accepted"] or case["name"] in NOT_JUDGED:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
@@ -27,6 +25,7 @@ from kubectl_eksdoc.core.rules.scheduling.refusals import Refusal
 from kubectl_eksdoc.objects.affinity import NodeSelector, node_terms
 from kubectl_eksdoc.objects.caches import Texts
 from tests import raw_facts
+from tests.core.for_each import for_each
 from tests.core.rules.scheduling import observed
 
 Raw = dict[str, Any]
@@ -152,11 +151,7 @@ FILTERS: dict[str, Callable[[Raw], Outcome]] = {
     "interpodaffinity": by_pods,
 }
 
-CASES = [
-    pytest.param(table, case, id=f"{table}-{case['source'].rpartition(':')[2]}")
-    for table in FILTERS
-    for case in raw_facts.cases(f"scheduler-{table}")
-]
+CASES = [(table, case) for table in FILTERS for case in raw_facts.cases(f"scheduler-{table}")]
 
 
 def said(found: Refusal | None) -> Raw:
@@ -187,8 +182,9 @@ def _holds(answer: Raw, expected: Raw) -> bool:
     return {key: answer.get(key) for key in wanted} == wanted
 
 
-@pytest.mark.parametrize(("table", "case"), CASES)
-def test_a_filter_decides_as_upstream_expects(table: str, case: Raw) -> None:
+@for_each("of", CASES, ids=lambda of: f"{of[0]}-{of[1]['source'].rpartition(':')[2]}")
+def test_a_filter_decides_as_upstream_expects(of: tuple[str, Raw]) -> None:
+    table, case = of
     name = case["source"].rpartition("_test.go:")[2]
     answer = FILTERS[table](case["given"])
     why = DIFFER.get(name)
@@ -196,7 +192,7 @@ def test_a_filter_decides_as_upstream_expects(table: str, case: Raw) -> None:
 
 
 def test_the_list_of_differences_is_of_real_cases() -> None:
-    names = {case.values[1]["source"].rpartition("_test.go:")[2] for case in CASES}
+    names = {case["source"].rpartition("_test.go:")[2] for _, case in CASES}
     assert set(DIFFER) <= names
     assert len(CASES) == 277
 

@@ -24,11 +24,12 @@ from kubectl_eksdoc.core.rules.upgrades.removed_apis import (
     served,
     unread,
 )
+from tests.core.for_each import for_each
 
 SOURCE: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "data/upgrades/removed-apis.json").read_text(encoding="utf-8")
 )
-BY_NAME = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
+EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
 
 
 def the(api_version: str, kind: str) -> RemovedApi:
@@ -88,7 +89,7 @@ def test_the_rows_are_their_source() -> None:
     assert set(ours) == expected
 
 
-@BY_NAME
+@EACH_ROW
 def test_each_row_at_each_boundary(row: RemovedApi) -> None:
     before, removed, after = next_to(row.removed, -1), row.removed, next_to(row.removed, 1)
     assert removed_api(row.api_version, row.kind) == row
@@ -107,7 +108,7 @@ def test_each_row_at_each_boundary(row: RemovedApi) -> None:
         assert row.source.confidence is Confidence.HIGH
 
 
-@BY_NAME
+@EACH_ROW
 def test_each_is_found_by_its_resource(row: RemovedApi) -> None:
     if row.resource:
         assert of_resource(row.api_version, row.resource) == row
@@ -173,7 +174,7 @@ def test_what_to_write_where_there_is_nothing() -> None:
     assert isinstance(instead(the("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"), Version(1, 22)), Unknown)
 
 
-@BY_NAME
+@EACH_ROW
 def test_what_to_write_is_never_what_goes(row: RemovedApi) -> None:
     said = instead(row, next_to(row.removed, -1))
     assert isinstance(said, Unknown) or said != row.api_version
