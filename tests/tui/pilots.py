@@ -23,7 +23,7 @@ from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from tests.tui.shared import SharedApp, with_own, with_shared
+from tests.tui.shared import SharedApp, Work, with_own, with_shared
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 
@@ -54,8 +54,7 @@ def drive(
 ) -> EksdocApp:
     """`driven` is given the pilot and the screen once what was marked first is planned, or at once (not `ready`).
 
-    Without an `opening` it is of the demo, and the app is one that other tests had before, as it was when it was
-    opened."""
+    Without an `opening` it is of the demo. The app is mostly one that other tests had before."""
     if opening is None and ready and size in (WIDE, NARROW):
         shared = partial(_shared, size, ascii)
         return with_shared(("plan", size, ascii), shared, lambda pilot: driven(pilot, main_screen(pilot.app)))
@@ -65,7 +64,51 @@ def drive(
             await planned(pilot)
         await driven(pilot, main_screen(pilot.app))
 
-    return with_own(EksdocApp(opening or a_demo(ascii=ascii)), size, work)
+    return with_opening(opening or a_demo(ascii=ascii), size, work)
+
+
+def with_opening(opening: Opening, size: tuple[int, int], work: Work) -> EksdocApp:
+    """`work` from the beginning, as if another context was chosen: with a screen of its own, that has read nothing."""
+    if size not in (WIDE, NARROW) or opening.plain or opening.light:
+        return with_own(EksdocApp(opening), size, work)
+
+    async def begin(pilot: Pilot[Any]) -> None:
+        await planned(pilot)
+
+    async def reset(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        app._close_reader()
+        forget_run(app)
+        while not isinstance(app.screen, PlanScreen):
+            app.pop_screen()
+        await _tidy(pilot, size)
+
+    async def anew(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        app._close_reader()
+        app.opening, app._looks_away = opening, False
+        await app.switch_screen(PlanScreen(opening, app.read, lambda: app.following))
+        app.call_after_refresh(app.read)
+        await pilot.pause()
+        await work(pilot)
+
+    key = ("opening", size, opening.ascii)
+    return with_shared(key, lambda: SharedApp(EksdocApp(a_demo(ascii=opening.ascii)), size, begin, reset), anew)
+
+
+def forget_run(app: EksdocApp) -> None:
+    if app._following is not None and app._following._timer is not None:
+        app._following._timer.stop()
+    app._following = None
+
+
+async def _tidy(pilot: Pilot[Any], size: tuple[int, int]) -> None:
+    app = pilot.app
+    if app.size != size:
+        await pilot.resize_terminal(*size)
+    app.theme = palette.DARK
+    app.clear_notifications()
+    app._clipboard = ""
 
 
 def _shared(size: tuple[int, int], ascii: bool) -> SharedApp[EksdocApp]:
@@ -87,11 +130,7 @@ async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> No
     screen = main_screen(app)
     while app.screen is not screen:
         app.pop_screen()
-    if app.size != size:
-        await pilot.resize_terminal(*size)
-    app.theme = palette.DARK
-    app.clear_notifications()
-    app._clipboard = ""
+    await _tidy(pilot, size)
     screen._marking, screen._range_from, screen._head = False, None, ""
     for line in screen.query(AskLine):
         line.display = False

@@ -232,6 +232,7 @@ def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert isinstance(pilot.app, EksdocApp)
         left.append(pilot.app)
+        await pilot.press("q")
 
     drive(look, cluster.opening())
     (app,) = left

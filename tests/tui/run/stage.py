@@ -17,9 +17,9 @@ from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from tests.builders import a_cluster, a_node
-from tests.tui.pilots import NARROW, WIDE, a_demo, as_first, lines, main_screen, planned
+from tests.tui.pilots import NARROW, WIDE, a_demo, as_first, forget_run, lines, main_screen, planned, with_opening
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
-from tests.tui.shared import SharedApp, with_own, with_shared
+from tests.tui.shared import SharedApp, with_shared
 
 SOON_S = 10.0
 _TICK_S = 0.02
@@ -132,8 +132,7 @@ def _played(
         await planned(pilot)
         await played(Show(pilot, desk))
 
-    app = EksdocApp(a_demo(desk=None if "no_desk" in opening else desk, **more))
-    return with_own(app, size, work)
+    return with_opening(a_demo(desk=None if "no_desk" in opening else desk, **more), size, work)
 
 
 class _Lent:
@@ -160,9 +159,7 @@ def _shared(size: tuple[int, int], opening: dict[str, Any]) -> SharedApp[EksdocA
         first.append(main_screen(app).model)
 
     async def reset(pilot: Pilot[int]) -> None:
-        if app._following is not None and app._following._timer is not None:
-            app._following._timer.stop()
-        app._following = None
+        forget_run(app)
         await as_first(pilot, size, first[0])
 
     return SharedApp(app, size, begin, reset)
