@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
-from tests.dns.responder import HOSTS
+from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from tests.dns.responder import HOSTS, Behaviour, Responder
 
 ROOT = Path(__file__).parents[2]
 LONGEST_S = 30.0
@@ -86,6 +91,26 @@ def responding(corefile: str, scale: float = 1.0, *flags: str) -> Iterator[Leavi
 def several(count: int, corefile: str, scale: float = 1.0) -> Iterator[list[Leaving]]:
     with ExitStack() as stack:
         yield [stack.enter_context(responding(corefile, scale)) for _ in range(count)]
+
+
+@contextmanager
+def answering(behaviours: Mapping[str, Behaviour]) -> Iterator[dict[str, int]]:
+    """Servers in a thread of this process, none of which leaves; the port of each."""
+    loop = asyncio.new_event_loop()
+    corefile = parse(".:53 {\n health\n}\n")
+    assert isinstance(corefile, Corefile)
+    responders = {name: Responder(corefile, 1.0, behaviour) for name, behaviour in behaviours.items()}
+    ports = {name: cast(int, loop.run_until_complete(each.open())["port"]) for name, each in responders.items()}
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield ports
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        for each in responders.values():
+            loop.run_until_complete(each.leave())
+        loop.close()
 
 
 def asks_udp(port: int, wait_s: float = 0.2) -> bool:

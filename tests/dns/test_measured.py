@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.dns.askers import Asking, asking, plan
-from tests.dns.left import LONGEST_S, Leaving, several, until
-from tests.dns.responder import HOSTS
+from tests.dns.left import LONGEST_S, Leaving, answering, several, until
+from tests.dns.responder import HOSTS, Behaviour, has_v6
 from tests.dns.service import Service, serving
 
 LAMEDUCK = ".:53 {\n health {\n lameduck 5s\n }\n ready\n}\n"
@@ -86,6 +86,7 @@ def lost(asked: Asking, target: str) -> int:
     return found["lost"] + found["refused"] + found["failed"]
 
 
+@pytest.mark.long
 def test_with_a_lameduck_that_is_longer_than_propagation_nothing_is_lost(tmp_path: Path) -> None:
     done = in_order(tmp_path, LAMEDUCK, 0.4, 0.3)
     assert done.code == 0
@@ -95,6 +96,7 @@ def test_with_a_lameduck_that_is_longer_than_propagation_nothing_is_lost(tmp_pat
     assert lost(done.asked, "staying") == 0 and done.asked.of("staying")["answered"] > 0
 
 
+@pytest.mark.long
 def test_without_lameduck_answers_are_lost(tmp_path: Path) -> None:
     done = in_order(tmp_path, NONE, 1.0, 0.3)
     assert done.code == 0
@@ -105,6 +107,7 @@ def test_without_lameduck_answers_are_lost(tmp_path: Path) -> None:
     assert over == {"udp", "tcp"}
 
 
+@pytest.mark.long
 def test_killed_by_a_grace_period_that_is_too_short_answers_are_lost(tmp_path: Path) -> None:
     done = in_order(tmp_path, LAMEDUCK, 10.0, 0.3, killed=True)
     assert done.code == -signal.SIGKILL
@@ -113,10 +116,10 @@ def test_killed_by_a_grace_period_that_is_too_short_answers_are_lost(tmp_path: P
 
 
 def test_over_both_families(tmp_path: Path) -> None:
-    with several(1, NONE) as (one,):
-        if not one.v6:
-            pytest.skip("no IPv6 on this machine")
-        both = {"v4": (HOSTS[0], one.port), "v6": (HOSTS[1], one.port)}
+    if not has_v6():
+        pytest.skip("no IPv6 on this machine")
+    with answering({"it": Behaviour()}) as ports:
+        both = {"v4": (HOSTS[0], ports["it"]), "v6": (HOSTS[1], ports["it"])}
         with asking(tmp_path, plan(both, seconds=1)) as asked:
             asked.over()
     streams = {stream: each["answered"] for stream, each in asked.sums().items()}

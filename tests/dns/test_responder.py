@@ -59,7 +59,13 @@ def states(leaving: Leaving) -> list[Seen]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case["name"], marks=[pytest.mark.long] * (place not in (0, 3)))
+        for place, case in enumerate(CASES)
+    ],
+)
 def test_it_leaves_as_recorded(case: dict[str, Any]) -> None:
     second = then(case)
     killed = second is not None and second[0] is signal.SIGKILL
@@ -82,6 +88,7 @@ def test_it_leaves_as_recorded(case: dict[str, Any]) -> None:
         assert cause_s == 0 and not any(each.udp or each.tcp for each in seen), "no answer after it was told"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", [c for c in CASES if c["lastUdpAnswer"]], ids=lambda case: case["name"])
 def test_a_lame_duck_answers_until_its_cause(case: dict[str, Any]) -> None:
     """At one moment in between: /ready is closed, all else is as it was, as recorded."""

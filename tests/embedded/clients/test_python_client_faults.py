@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
@@ -11,11 +13,12 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import OF_READING, served
+from tests.embedded.clients.programs import at_once
 
 CODES = {"server-error": 500, "server-timeout": 504, "forbidden": 403, "list-expired": 410}
 """Of answers that the client does not try again."""
 
-LISTS = 8
+LISTS = 5
 
 
 @pytest.fixture(scope="module")
@@ -45,29 +48,35 @@ def lists(api: Api, *faults: str) -> list[list[str] | ApiException | HTTPError]:
             return [listed(core) for _ in range(LISTS)]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.long] * (name == "unanswered"))
-        for name in sorted(OF_READING - {"throttled", "unavailable"})
-    ],
-)
+@pytest.fixture(scope="module")
+def whole(api: Api) -> list[str]:
+    """The list, of which nothing is lost."""
+    first, *others = [each for each in lists(api) if isinstance(each, list)]
+    assert others == [first] * (LISTS - 1)
+    return first
+
+
 @pytest.mark.long
-def test_a_list_is_whole_or_refused(api: Api, name: str) -> None:
-    (whole,) = {tuple(each) for each in lists(api) if isinstance(each, list)}
-    among = lists(api, f"{name}@30%")
-    refused = [each for each in among if not isinstance(each, list)]
-    assert all(tuple(each) == whole for each in among if isinstance(each, list))
-    assert len(refused) < LISTS, "trying again helps"
+def test_a_list_is_whole_or_refused(api: Api, whole: list[str]) -> None:
+    at_once(*(partial(among, api, whole, name) for name in sorted(OF_READING - {"throttled", "unavailable"})))
+
+
+def among(api: Api, whole: list[str], name: str) -> None:
+    found = lists(api, f"{name}@30%")
+    refused = [each for each in found if not isinstance(each, list)]
+    assert all(each == whole for each in found if isinstance(each, list)), name
+    assert len(refused) < LISTS, f"{name}: trying again helps"
     if name in CODES:
         assert refused and {getattr(each, "status", None) for each in refused} == {CODES[name]}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["throttled", "unavailable"])
-def test_what_says_when_to_come_again_is_asked_again(api: Api, name: str) -> None:
+def test_what_says_when_to_come_again_is_asked_again(api: Api, whole: list[str]) -> None:
     """After a second on the wall."""
-    (whole,) = {tuple(each) for each in lists(api) if isinstance(each, list)}
-    among = lists(api, f"{name}@30%")
-    assert sum(isinstance(each, list) for each in among) >= LISTS - 1
-    assert all(tuple(each) == whole for each in among if isinstance(each, list))
+    at_once(*(partial(patient, api, whole, name) for name in ("throttled", "unavailable")))
+
+
+def patient(api: Api, whole: list[str], name: str) -> None:
+    found = lists(api, f"{name}@30%")
+    assert sum(isinstance(each, list) for each in found) >= LISTS - 1
+    assert all(each == whole for each in found if isinstance(each, list))
