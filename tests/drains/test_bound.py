@@ -60,7 +60,7 @@ def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:
 @pytest.mark.long
 def test_over_http_and_unscaled(tmp_path: Path) -> None:
     """The command line as a process of its own; the server's clock is the wall's."""
-    shape = large()
+    shape = small()
     with served(shape, tmp_path / "home") as world:
         plan = planned(world.kubeconfig)
         drained = ours(world, None, "-o", "json")

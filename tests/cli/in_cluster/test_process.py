@@ -14,7 +14,7 @@ import pytest
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.cli.in_cluster.pods import Cluster, Container, job_of, serving_tls
-from tests.cli.run.served import EVICTED, Machine, cordoned, machine
+from tests.cli.run.served import EVICTED, Machine, aged, cordoned, machine
 from tests.kube.field.test_whole_drain import Evictions
 
 pytestmark = pytest.mark.long
@@ -77,6 +77,7 @@ def test_killed_in_the_middle_it_resumes_and_finishes(stage: Stage) -> None:
     assert stage.status()["phase"] == "running"
     first.process.kill()
     assert first.ended() == -signal.SIGKILL
+    aged(stage.cluster.api)
     second = stage.start()
     assert second.ended() == 0, second.out + second.err
     assert f"run {stage.run} is there already: it goes on" in second.err
@@ -119,6 +120,7 @@ def test_what_was_asked_while_nobody_led_it_holds(stage: Stage) -> None:
     first = stage.evicting()
     first.process.kill()
     first.ended()
+    aged(stage.cluster.api)
     stage.ann.run("drain", "pause", stage.run)  # which nobody hears by now; it stays written
     before = dict(stage.seen.of)
     second = stage.start()

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -24,7 +25,9 @@ from kubectl_eksdoc.embedded.serving.server import Server
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.journal.asked import Asked
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.locking.lease import micro_time
 from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.objects.common import moment
 from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges, open_run, sender_of
 from tests.cli.running import Ran, Terminal
 from tests.embedded.clients import worlds
@@ -151,6 +154,20 @@ def cordoned(api: Api) -> set[str]:
         return {item.key[1] for item in nodes if item.doc["spec"].get("unschedulable")}
 
     return api.now(names)
+
+
+def aged(api: Api, seconds: float = 52.0) -> None:
+    """The lock's holder was killed so long ago: little is left to wait for of the minute that it is held."""
+
+    def older(plane: ControlPlane) -> None:
+        item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
+        assert item is not None
+        renewed = moment(item.doc["spec"]["renewTime"])
+        assert renewed is not None
+        then = micro_time(renewed - timedelta(seconds=seconds))
+        plane.registry.update(item, with_value(item.doc, ("spec", "renewTime"), then))
+
+    api.now(older)
 
 
 def docs(text: str) -> list[Doc]:
