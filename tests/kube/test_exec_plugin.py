@@ -57,7 +57,9 @@ def test_its_token_is_used_and_it_runs_once(
     assert kubeconfigs.runs(tmp_path / "plugin") == 1
 
 
-@pytest.mark.parametrize("expiry", [at(minutes=2), at(minutes=-2), at(hours=1), None])
+@pytest.mark.parametrize(
+    "expiry", [at(minutes=-2), None, *(pytest.param(at(minutes=m), marks=pytest.mark.long) for m in (2, 60))]
+)
 def test_eight_threads_share_one_run(
     server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path, expiry: str | None
 ) -> None:

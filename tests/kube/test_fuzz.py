@@ -70,7 +70,7 @@ def documents(draw: st.DrawFn) -> Any:
     return document
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents())
 def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "config"
@@ -82,7 +82,7 @@ def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     assert access.target.server.url.lower().startswith(("http://", "https://"))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config"
@@ -97,7 +97,7 @@ STATUS = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(STATUS | ANYTHING)
 def test_plugin_output(status: Any) -> None:
     plugin = ExecPlugin("aws", api_version="v")

@@ -125,7 +125,9 @@ def world(authority: Any, tmp_path: Path, transport: Callable[..., Transport]) -
         yield World(first, second, (a, b), tmp_path, transport)
 
 
-CASES: list[tuple[list[str], dict[str, Any]]] = [
+Cases = list[tuple[list[str], dict[str, Any]]]
+
+CASES: Cases = [
     ([], {}),
     (["--context", "ctx"], {"context": "ctx"}),
     (["--context", "file"], {"context": "file"}),
@@ -172,46 +174,55 @@ CASES: list[tuple[list[str], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("flags", "fields"), CASES, ids=lambda value: " ".join(value) or "none" if isinstance(value, list) else ""
-)
-def test_the_server_sees_the_same(world: World, monkeypatch: Any, flags: list[str], fields: dict[str, Any]) -> None:
-    first = world.first.url
-    theirs = world.kubectl(*(f.replace("{first}", first) for f in flags), "get", "--raw", "/version")
-    expected = world.seen()
-    assert theirs.returncode == 0, theirs.stderr
+def sampled(cases: Cases) -> pytest.MarkDecorator:
+    """One in five in the quick tests, all of them in the long ones."""
+    return pytest.mark.parametrize(
+        "cases",
+        [pytest.param(cases[::5], id="some"), pytest.param(cases, id="all", marks=pytest.mark.long)],
+    )
+
+
+@sampled(CASES)
+def test_the_server_sees_the_same(world: World, monkeypatch: Any, cases: Cases) -> None:
+    first, differing = world.first.url, {}
     monkeypatch.chdir(world.folder)
-    ours = {k: v.replace("{first}", first) if isinstance(v, str) else v for k, v in fields.items()}
-    world.transport(Connection(**ours), environ=world.environ()).get("/version")
-    assert world.seen() == expected
+    for flags, fields in cases:
+        theirs = world.kubectl(*(f.replace("{first}", first) for f in flags), "get", "--raw", "/version")
+        expected = world.seen()
+        assert theirs.returncode == 0, theirs.stderr
+        ours = {k: v.replace("{first}", first) if isinstance(v, str) else v for k, v in fields.items()}
+        world.transport(Connection(**ours), environ=world.environ()).get("/version")
+        if (seen := world.seen()) != expected:
+            differing[" ".join(flags)] = (seen, expected)
+    assert differing == {}
 
 
-@pytest.mark.parametrize(
-    ("flags", "fields"),
-    [
-        (["--context", "nope"], {"context": "nope"}),
-        (["--cluster", "nope"], {"cluster": "nope"}),
-        (["--user", "nope"], {"user": "nope"}),
-        (["--kubeconfig", "nope"], {"kubeconfig": "nope"}),
-        (["--as-group", "x"], {"impersonate_groups": ("x",)}),
-        (["--context", "ctx", "--certificate-authority", "nope"], {"context": "ctx", "certificate_authority": "nope"}),
-        (
-            ["--context", "skip", "--certificate-authority", "b/ca.crt", "--insecure-skip-tls-verify"],
-            {"context": "skip", "certificate_authority": "b/ca.crt", "insecure_skip_tls_verify": True},
-        ),
-        (["--client-certificate", "nope"], {"client_certificate": "nope"}),
-    ],
-)
-def test_what_kubectl_refuses_we_refuse(
-    world: World, monkeypatch: Any, flags: list[str], fields: dict[str, Any]
-) -> None:
-    assert world.kubectl(*flags, "get", "--raw", "/version").returncode != 0
+REFUSED: Cases = [
+    (["--context", "nope"], {"context": "nope"}),
+    (["--cluster", "nope"], {"cluster": "nope"}),
+    (["--user", "nope"], {"user": "nope"}),
+    (["--kubeconfig", "nope"], {"kubeconfig": "nope"}),
+    (["--as-group", "x"], {"impersonate_groups": ("x",)}),
+    (["--context", "ctx", "--certificate-authority", "nope"], {"context": "ctx", "certificate_authority": "nope"}),
+    (
+        ["--context", "skip", "--certificate-authority", "b/ca.crt", "--insecure-skip-tls-verify"],
+        {"context": "skip", "certificate_authority": "b/ca.crt", "insecure_skip_tls_verify": True},
+    ),
+    (["--client-certificate", "nope"], {"client_certificate": "nope"}),
+]
+
+
+@sampled(REFUSED)
+def test_what_kubectl_refuses_we_refuse(world: World, monkeypatch: Any, cases: Cases) -> None:
     monkeypatch.chdir(world.folder)
-    with pytest.raises(ClusterError):
-        world.transport(Connection(**fields), environ=world.environ()).get("/version")
-    assert world.seen() == []
+    for flags, fields in cases:
+        assert world.kubectl(*flags, "get", "--raw", "/version").returncode != 0, flags
+        with pytest.raises(ClusterError):
+            world.transport(Connection(**fields), environ=world.environ()).get("/version")
+        assert world.seen() == [], flags
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_merged_contexts(world: World, order: tuple[int, int]) -> None:
     """Every context of the merged files leads to the server that kubectl shows for it."""
@@ -233,6 +244,7 @@ def test_merged_contexts(world: World, order: tuple[int, int]) -> None:
         assert json.loads(minified.stdout)["clusters"][0]["cluster"]["server"].rstrip("/") == target.server.url
 
 
+@pytest.mark.long
 def test_proxies(authority: Any, world: World, tmp_path: Path) -> None:
     """The same choice between proxy-url, HTTPS_PROXY, NO_PROXY and the direct way."""
     with ApiServer(authority.server_context("api.example.test"), "api.example.test") as server:  # noqa: SIM117

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.embedded.clients import worlds
+from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs
 from tests.kube.field.fields import serving_again
 from tests.kube.field.test_whole_drain import Evictions
@@ -97,6 +99,7 @@ def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
     assert lease is not None and lease.doc["spec"]["holderIdentity"] == "", "it was given back"
 
 
+@pytest.mark.long
 def test_one_machine_drains_it(api: Api, seen: Evictions, tmp_path: Path) -> None:
     with serving(api) as server:
         machine = Machine("begin", server, tmp_path / "a")
@@ -104,19 +107,27 @@ def test_one_machine_drains_it(api: Api, seen: Evictions, tmp_path: Path) -> Non
         check(api, seen, [machine])
 
 
-KILLED_AT = (("protected", 2), ("cordoned", 1), ("evicted", 9), ("gone", 3), ("unprotected", 1))
-LATER = [pytest.param(each, marks=pytest.mark.long) for each in KILLED_AT]
-
-
-@pytest.mark.parametrize("point", [("evicted", 1), *LATER])
 @pytest.mark.long
-def test_one_is_killed_and_another_goes_on(api: Api, seen: Evictions, tmp_path: Path, point: tuple[str, int]) -> None:
+@pytest.mark.parametrize(
+    "points",
+    [(("evicted", 1), ("protected", 2), ("cordoned", 1)), (("evicted", 9), ("gone", 3), ("unprotected", 1))],
+    ids=lambda points: " ".join(what for what, _ in points),
+)
+def test_one_is_killed_and_another_goes_on(tmp_path: Path, points: Sequence[tuple[str, int]]) -> None:
+    """Three clusters at a time: each mostly waits for its lock."""
+    at_once(*(partial(killed_at, tmp_path / str(place), *point) for place, point in enumerate(points)))
+
+
+def killed_at(folder: Path, what: str, times: int) -> None:
+    folder.mkdir()
+    api = worlds.api_of("small-traps")
+    seen = api.now(Evictions)
     with serving(api) as server:
-        first = Machine("begin", server, tmp_path / "a")
-        first.until(*point)
+        first = Machine("begin", server, folder / "a")
+        first.until(what, times)
         first.process.kill()
         first.process.wait()
-        second = Machine("go-on", server, tmp_path / "b")
+        second = Machine("go-on", server, folder / "b")
         assert second.to_the_end() == ["over", "done"], second.told
         check(api, seen, [first, second])
 
@@ -196,6 +207,7 @@ class Arriving:
         return self._inner.handle(request)
 
 
+@pytest.mark.long
 def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:
     with serving(api) as server:
         first = Machine("begin", server, tmp_path / "a")
