@@ -136,7 +136,7 @@ def test_whatever_stands_in_place_of_a_document_there_is_an_answer(held: Any) ->
     assert judged([held], ASKED).says in Says
 
 
-@given(JSON)
+@for_any(JSON)
 def test_a_deny_that_is_understood_is_never_allowed(held: Any) -> None:
     assert judged([doc(held, of(Effect="Deny"), ALLOW)], ASKED).says is Says.DENIED
 
@@ -168,7 +168,7 @@ def test_a_merge_keeps_every_statement_and_done_twice_is_the_same(
     assert len(added) == len(set(added)) and not {each.get("Sid") for each in before} & set(added)
 
 
-@given(st.text("ab*?", max_size=12), st.text("ab", max_size=12))
+@for_any(st.text("ab*?", max_size=12), st.text("ab", max_size=12))
 def test_a_glob_is_what_a_regular_expression_says(pattern: str, value: str) -> None:
     import re
 

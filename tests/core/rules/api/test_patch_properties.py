@@ -152,7 +152,7 @@ def test_asking_for_an_order_loses_no_entry(held: list[Doc], wanted: list[str]) 
     assert [n for n in names if n in wanted] == [n for n in wanted if n in names]
 
 
-@given(ENTRIES, ENTRIES, st.permutations("abcdef"))
+@for_any(ENTRIES, ENTRIES, st.permutations("abcdef"))
 def test_merging_in_an_order_has_the_entries_of_both(held: list[Doc], added: list[Doc], wanted: list[str]) -> None:
     if not held and not added:
         return
@@ -165,7 +165,7 @@ def test_merging_in_an_order_has_the_entries_of_both(held: list[Doc], added: lis
     assert [entry["name"] for entry in after] == [name for name in wanted if name in found]
 
 
-@given(docs(PLAIN), ENTRIES, st.lists(st.sampled_from("abc"), unique=True))
+@for_any(docs(PLAIN), ENTRIES, st.lists(st.sampled_from("abc"), unique=True))
 def test_the_whole_object_as_its_patch_changes_nothing(doc: Doc, containers: list[Doc], finalizers: list[str]) -> None:
     whole = {**doc, "spec": {"containers": containers, "x": doc}, "metadata": {"finalizers": finalizers}}
     assert same(strategically(whole, whole), whole)
@@ -206,7 +206,7 @@ WRAPS: list[Callable[[Any], Any]] = [
 def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> None:
     deepest = {"a": nested(40, wrap)}
     assert strategically(strategically({}, deepest), deepest)
-    for depth in (nesting.DEEPEST, 5_000, 100_000):
+    for depth in (nesting.DEEPEST, 5_000, 100_000 if wrap is WRAPS[0] else 20_000):
         deep = nested(depth, wrap)
         for apply in (apply_merge, strategically):
             with pytest.raises(PatchRefused) as refused:

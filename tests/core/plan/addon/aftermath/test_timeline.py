@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import AT_ONCE, Step, Untold, Untouched, slots, step_at
+from tests.core.for_any import for_any
 from tests.core.plan.addon.aftermath.revised import META, at, daemon_set, lived, template, written
 
 A, B, C = (template(image) for image in ("v1.19.0-eksbuild.1", "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"))
@@ -148,8 +149,7 @@ def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted
         assert not before or not after
 
 
-@settings(deadline=None)
-@given(
+@for_any(
     doc=st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=6),
         lambda inner: (

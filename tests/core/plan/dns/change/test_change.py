@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
@@ -26,6 +25,7 @@ from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
 from kubectl_eksdoc.core.rules.keeping.digests import MARK
 from tests.addon.stand_in.coredns import AFFINITY
 from tests.builders import ROOM, a_cluster
+from tests.core.for_any import for_any
 from tests.core.plan.dns import made
 
 SCHEMAS = Path(__file__).parents[4] / "data" / "aws" / "eks" / "schemas"
@@ -95,8 +95,7 @@ _WISHES = st.builds(
 _SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "podDisruptionBudget"}
 
 
-@settings(deadline=None, max_examples=60)
-@given(_OTHERS, _WISHES)
+@for_any(_OTHERS, _WISHES, full=60)
 def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wishes: Wishes) -> None:
     found = change(wishes, values)
     assert found.refusals == () and found.values is not None
