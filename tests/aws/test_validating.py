@@ -43,26 +43,34 @@ def theirs(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[Path, st
     }
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_a_published_schema_is_judged_as_the_reference_does(name: str) -> None:
-    schema = PUBLISHED[name]
-
-    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
+def agree(schema: dict[str, Any], examples: int) -> None:
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(near(schema))
-    def agree(values: Any) -> None:
+    def agreed(values: Any) -> None:
         assert ours(schema, values) == theirs(schema, values)
 
-    agree()
+    agreed()
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_schema_is_judged_as_the_reference_does(name: str) -> None:
+    agree(PUBLISHED[name], 12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_schema_is_judged_as_the_reference_does_on_120_documents(name: str) -> None:
+    agree(PUBLISHED[name], 120)
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
 @given(schemas(), st.data())
 def test_any_schema_of_this_kind_is_judged_as_the_reference_does(schema: dict[str, Any], data: st.DataObject) -> None:
     values = data.draw(near(schema))
     assert ours(schema, values) == theirs(schema, values)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(nonsense, nonsense)
 def test_nonsense_is_judged_or_unknown(schema: dict[str, Any], values: dict[str, Any]) -> None:
     found = broken(schema, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,7 +20,10 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.running import run_cli
 from tests.embedded.clients.worlds import archive
 
+BIG = ("medium", "rich")
 
+
+@cache
 def document(*words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run_cli("coredns-lameduck", *words, "-o", "json").out)
     return found
@@ -58,7 +62,7 @@ def test_commands_of_the_demo_change_nothing_anywhere() -> None:
         assert "--apply" not in step["command"] or "--dry-run" in step["command"]
 
 
-@pytest.mark.parametrize("name", ["landing", "medium", "rich", "small-traps"])
+@pytest.mark.parametrize("name", ["landing", "small-traps", *(pytest.param(of, marks=pytest.mark.long) for of in BIG)])
 def test_of_a_dump_nothing_of_aws_and_no_log_is_known(name: str) -> None:
     found = document("--snapshot", str(archive(name)))
     unknown = {each["message"] for each in found["findings"] if each["status"] == "unknown"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import cache
 
 import jsonschema
 import pytest
@@ -20,6 +21,7 @@ JUDGE = jsonschema.Draft202012Validator(SCHEMA)
 ALL = ("--set", "lameduck=20s", "--place", "on-demand", "--autoscale", "3:10")
 
 
+@cache
 def ran(*argv: str, columns: int = 80) -> Ran:
     out, err = Terminal(), io.StringIO()
     environ = {"COLUMNS": str(columns), "NO_COLOR": "1"}

@@ -187,24 +187,24 @@ def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
     assert ran.code == 1 and "is UPDATING, and takes no update now" in ran.err and not ann.journals
 
 
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (("--fix", "instance-options"), "without --apply"),
-        (("--apply",), "--apply wants one fix"),
-        (("--apply", "--fix", "own-role"), "is done by whoever owns these nodes or pods"),
-        (("--apply", "--fix", "instance-option"), "did you mean"),
-        (("--apply", "--fix", "new-group"), "is done by whoever owns these nodes"),
-        (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),
-        (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
-        (("--apply", "--resume", "20261122-000000-abcd"), "there is no journal of"),
-        (("--apply", "--resume", "x", "--dry-run"), "no dry run"),
-        (("--apply", "--fix", "instance-options", "--demo"), "--apply is of the live cluster"),
-    ],
+REFUSED = (
+    (("--fix", "instance-options"), "without --apply"),
+    (("--apply",), "--apply wants one fix"),
+    (("--apply", "--fix", "own-role"), "is done by whoever owns these nodes or pods"),
+    (("--apply", "--fix", "instance-option"), "did you mean"),
+    (("--apply", "--fix", "new-group"), "is done by whoever owns these nodes"),
+    (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),
+    (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
+    (("--apply", "--resume", "20261122-000000-abcd"), "there is no journal of"),
+    (("--apply", "--resume", "x", "--dry-run"), "no dry run"),
+    (("--apply", "--fix", "instance-options", "--demo"), "--apply is of the live cluster"),
 )
-def test_what_does_not_fit_is_said(ann: Desk, argv: tuple[str, ...], said: str) -> None:
-    ran = ann.run(*argv)
-    assert ran.code in (2, 6) and said.lower() in " ".join(ran.err.split()).lower(), ran.err
+
+
+def test_what_does_not_fit_is_said(ann: Desk) -> None:
+    told = [(argv, said.lower(), ann.run(*argv)) for argv, said in REFUSED]
+    unsaid = [argv for argv, said, ran in told if said not in " ".join(ran.err.split()).lower()]
+    assert unsaid == [] and {ran.code for _, _, ran in told} <= {2, 6}
     assert ann.limits == [1] * 5
 
 
