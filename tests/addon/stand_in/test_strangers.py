@@ -31,4 +31,6 @@ def test_it_leans_on_no_test_that_does(path: Path) -> None:
     """Of the tests' own, what it uses is beside it or reads recordings and serves them."""
     known = ("tests.addon.stand_in", "tests.aws.world", "tests.embedded.clients", "tests.core.rules.api.replays")
     ours = [name for name in _imported(path) if name.startswith("tests.")]
-    assert [name for name in ours if not name.startswith(known) and name not in ("tests.raw_facts", "tests.reading.yaml_of")] == []
+    assert [
+        name for name in ours if not name.startswith(known) and name not in ("tests.raw_facts", "tests.reading.yaml_of")
+    ] == []

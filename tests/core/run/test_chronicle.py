@@ -168,7 +168,10 @@ def test_of_the_demo_it_knows_what_the_run_knows_at_every_step() -> None:
     assert {pod.state for node in chronicle.nodes.values() for pod in node.pods.values()} == {PodState.GONE}
 
 
-@pytest.mark.parametrize("archive", ["small-traps.tar.gz", pytest.param("rich.tar.gz", marks=pytest.mark.long), "landing.tar.gz"])
+_RICH = pytest.param("rich.tar.gz", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("archive", ["small-traps.tar.gz", _RICH, "landing.tar.gz"])
 def test_of_recorded_clusters_too(archive: str) -> None:
     _, stage = recorded(archive)
     drain = rehearsed(stage)
