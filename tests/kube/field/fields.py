@@ -19,8 +19,10 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.facts import StoredFacts
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
 from kubectl_eksdoc.embedded.serving.messages import Answering
 from kubectl_eksdoc.embedded.serving.server import Server, serving
@@ -37,6 +39,13 @@ SHORT = Following(each=1.0, grace=0.3, answer=0.5, away=0.6)
 WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
 SOON_S = 10.0
 """What a test waits for comes within this, or never."""
+
+
+def nodes_alone() -> Api:
+    """An API of nodes, on which nobody works."""
+    plane = ControlPlane(worlds.START, StoredFacts(), seed=7)
+    plane.load(kinds.NODES.full_name, (doc for doc in worlds.documents("small-traps") if doc["kind"] == "Node"))
+    return Api(plane, worlds.SETUP, ByHand())
 
 
 @contextlib.contextmanager

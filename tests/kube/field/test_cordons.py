@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,15 @@ from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
 from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds
-from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of
+from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """What is done here is done to nodes."""
+    made = nodes_alone()
+    yield made
+    assert list(made.faults) == []
 
 
 def some_node(api: Api) -> tuple[str, str]:

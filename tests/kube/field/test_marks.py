@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,19 @@ from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
 from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds
-from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of
+from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
 from tests.kube.field.test_cordons import annotated, change, lasting, notes, some_node
 
 AUTOSCALER, KARPENTER = PROTECTIONS
 NEW = [Exclude, Protect, Release]
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """What is done here is done to nodes."""
+    made = nodes_alone()
+    yield made
+    assert list(made.faults) == []
 
 
 def annotations(node: Doc) -> dict[str, str]:

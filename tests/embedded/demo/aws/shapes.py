@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import botocore.session
-from botocore.model import OperationModel, Shape
+from botocore.model import OperationModel, ServiceModel, Shape
 from botocore.validate import ParamValidator
 
 _SIMPLE: Mapping[str, type | tuple[type, ...]] = {
@@ -24,8 +24,13 @@ _SIMPLE: Mapping[str, type | tuple[type, ...]] = {
 
 
 @cache
+def service_model(service: str) -> ServiceModel:
+    return botocore.session.get_session().get_service_model(service)
+
+
+@cache
 def operation(service: str, name: str) -> OperationModel:
-    return botocore.session.get_session().get_service_model(service).operation_model(name)
+    return service_model(service).operation_model(name)
 
 
 def complaints_of_question(service: str, name: str, params: Mapping[str, Any]) -> str:
