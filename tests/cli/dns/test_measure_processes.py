@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -51,33 +52,47 @@ def measuring(server: Server, home: Path, *words: str) -> Iterator[subprocess.Po
             process.kill()
 
 
-@pytest.mark.parametrize(("lameduck", "code"), [("8s", 0), ("0s", 1)])
-def test_a_rollout_on_a_served_cluster(tmp_path: Path, lameduck: str, code: int) -> None:
-    """Two seconds until the proxies have heard of it, eight or none until it is gone."""
+def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
+    """Two seconds until the proxies have heard of it, eight or none until it is gone: both clusters at a time."""
     words = ("--measure=rollout", "--expect-changes", "4", "--for", "90s", "--answer-timeout", "1s", "-o", "json")
-    with DnsLab(objects=a_dns(lameduck)).served() as (server, api):
-        until(lambda: api.now(lambda plane: plane.agenda.seconds) > 2 * PROPAGATION_S)  # its first pods serve
-        with measuring(server, tmp_path / "a", *words) as it:
-            out, err = it.communicate(timeout=LONGEST_S)
-        assert it.returncode == code, err
-        assert left_of_measures(api) == []
-    found = document(out)
-    assert found["done"]["finished"] is True
-    lost = sum(s["total"]["lost"] for z in found["measured"] for s in z["streams"] if s["target"] == "service-v4")
-    assert bool(lost) == bool(code)
-    assert {each["what"] for each in found["moments"]} >= {"told to end", "gone", "joined the endpoints"}
+    with ExitStack() as open_:
+        labs = {code: DnsLab(objects=a_dns(lameduck)).served() for code, lameduck in ((0, "8s"), (1, "0s"))}
+        served = {code: open_.enter_context(lab) for code, lab in labs.items()}
+        for _, api in served.values():
+            until(partial(api.now, _first_pods_serve))
+        its = {code: open_.enter_context(measuring(at[0], tmp_path / str(code), *words)) for code, at in served.items()}
+        told = {code: it.communicate(timeout=LONGEST_S) for code, it in its.items()}
+        assert {it.returncode for it in its.values()} == {0, 1}, [err for _, err in told.values()]
+        assert [left for _, api in served.values() for left in left_of_measures(api)] == []
+    for code, (out, err) in told.items():
+        assert its[code].returncode == code, err
+        found = document(out)
+        assert found["done"]["finished"] is True
+        lost = sum(s["total"]["lost"] for z in found["measured"] for s in z["streams"] if s["target"] == "service-v4")
+        assert bool(lost) == bool(code)
+        assert {each["what"] for each in found["moments"]} >= {"told to end", "gone", "joined the endpoints"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_told_to_end_nothing_is_left(tmp_path: Path, number: signal.Signals) -> None:
+def _first_pods_serve(plane: ControlPlane) -> bool:
+    return plane.agenda.seconds > 2 * PROPAGATION_S
+
+
+def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
+    """By each signal: a cluster each."""
     words = ("--measure", "--expect-changes", "2")
-    with DnsLab().served() as (server, api), measuring(server, tmp_path / "a", *words) as it:
-        until(lambda: len(left_of_measures(api)) == 3)
-        it.send_signal(number)
-        out, err = it.communicate(timeout=LONGEST_S)
-        assert it.returncode == 130, err
-        assert "It was interrupted." in " ".join(out.split())
-        assert left_of_measures(api) == []
+    with ExitStack() as open_:
+        told = []
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            server, api = open_.enter_context(DnsLab().served())
+            told.append((number, api, open_.enter_context(measuring(server, tmp_path / number.name, *words))))
+        for number, api, it in told:
+            until(lambda api=api: len(left_of_measures(api)) == 3)
+            it.send_signal(number)
+        for _, api, it in told:
+            out, err = it.communicate(timeout=LONGEST_S)
+            assert it.returncode == 130, err
+            assert "It was interrupted." in " ".join(out.split())
+            assert left_of_measures(api) == []
 
 
 def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:

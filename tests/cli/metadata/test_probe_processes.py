@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -60,16 +60,22 @@ def nothing_left(api: Api) -> bool:
     return not there(api, "pods") and not there(api, "configmaps")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("pods", [1, 6])
-def test_told_to_end_nothing_is_left(tmp_path: Path, number: signal.Signals, pods: int) -> None:
-    with Lab(NODES, SERVICES, pace=Kubelet(start=1e6)).served() as (server, api), probing(server, tmp_path / "a") as it:
-        until(lambda: len(there(api, "pods")) >= pods)
-        it.send_signal(number)
-        out, err = it.communicate(timeout=LONGEST_S)
-        assert it.returncode == 130, err
-        assert "It was interrupted." in " ".join(out.split())
-        assert nothing_left(api)
+def test_told_to_end_nothing_is_left(tmp_path: Path, pods: int) -> None:
+    """By each signal: a cluster each."""
+    with ExitStack() as open_:
+        told = []
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            server, api = open_.enter_context(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)).served())
+            told.append((number, api, open_.enter_context(probing(server, tmp_path / number.name))))
+        for number, api, it in told:
+            until(lambda api=api: len(there(api, "pods")) >= pods)
+            it.send_signal(number)
+        for _, api, it in told:
+            out, err = it.communicate(timeout=LONGEST_S)
+            assert it.returncode == 130, err
+            assert "It was interrupted." in " ".join(out.split())
+            assert nothing_left(api)
 
 
 def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
