@@ -238,6 +238,7 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
     check([patch, HelmInstalls(json.dumps(values)), patch], Updates("v1.11.0-eksbuild.1", "NONE"))
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(history=HISTORIES, update=UPDATES)
 def test_what_was_foretold_as_reset_is_found_as_lost(history: list[Hand], update: Updates) -> None:

@@ -116,6 +116,7 @@ def test_foretold_and_done_agree_on_300_histories(history: list[Step], update: U
     check(history, update)
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(history=HISTORIES, update=UPDATES)
 def test_without_a_chart_no_loss_passes(history: list[Step], update: Updates) -> None:

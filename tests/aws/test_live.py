@@ -337,6 +337,7 @@ def test_credentials_that_are_not_accepted_end_it(prod: World, trouble: Callable
         assert refused.value.exit_code == 4 and refused.value.hint
 
 
+@pytest.mark.long
 def test_lists_come_in_pages(prod: World) -> None:
     aws = live(prod)
     seen = believed(aws, aws.access)
@@ -386,6 +387,7 @@ def test_a_question_that_aws_does_not_answer_takes_nothing_else_with_it(prod: Wo
         aws.ask(questions.ADDON, CNI)
 
 
+@pytest.mark.long
 def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
     aws, lock, now, most = live(prod), threading.Lock(), 0, 0
     send = aws._asked

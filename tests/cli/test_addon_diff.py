@@ -166,6 +166,7 @@ def test_since_when_a_field_is_in_the_schema() -> None:
     ]
 
 
+@pytest.mark.long
 def test_each_step_of_an_addon_that_goes_one_minor_at_a_time() -> None:
     ran = run_cli("addon-diff", "vpc-cni", "--demo", "--each-step", "--resolve-conflicts", "OVERWRITE")
     calls = [line for line in ran.out.splitlines() if "aws eks update-addon" in line]

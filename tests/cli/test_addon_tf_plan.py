@@ -90,6 +90,7 @@ def test_what_is_no_plan_is_refused_before_anything_is_asked(tmp_path: Path) -> 
     assert both.code == 2 and "both read standard input" in both.err
 
 
+@pytest.mark.long
 def test_a_plan_on_standard_input() -> None:
     command = [sys.executable, "-m", "kubectl_eksdoc", "addon-diff", "--tf-plan", "-", "--demo"]
     done = subprocess.run(

@@ -49,6 +49,7 @@ def answered(argv: list[str], plan: bool) -> None:
     assert "\x1b" not in ran.err
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.lists(words, max_size=7), st.booleans())
 def test_any_words(argv: list[str], plan: bool) -> None:

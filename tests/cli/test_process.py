@@ -64,6 +64,7 @@ def test_kubectl_runs_the_plugin(kubectl: str, plugin: Path) -> None:
     assert refused.stderr.startswith("error: no node is named or selected")
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     command = f"{shlex.quote(sys.executable)} -m kubectl_eksdoc drain plan --demo -o wide | head -n 1"
     done = process("/bin/sh", "-c", command)
@@ -85,6 +86,7 @@ def test_closed_streams_are_no_bug(redirected: str, code: int, said: str) -> Non
     assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
 
 
+@pytest.mark.long
 def test_a_dump_from_a_closed_stdin_is_an_error_in_words() -> None:
     done = process("/bin/sh", "-c", f"'{sys.executable}' -m kubectl_eksdoc drain plan --snapshot - n <&-")
     assert (done.returncode, done.stdout) == (2, "")

@@ -182,6 +182,7 @@ def url_of(config: dict[str, Any], context: str) -> str:
     return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == context)
 
 
+@pytest.mark.long
 def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subprocess.Popen[str], Path]) -> None:
     process, path = served
     config = json.loads(path.read_text())

@@ -27,6 +27,8 @@ COMMANDS = {
     "drain plan": ("DrainPlan", ("drain", "plan", "--nodegroup", "blue", "--effort", "0")),
 }
 EVERY = [pytest.param(each, marks=pytest.mark.long) if " ch" in each else each for each in sorted(COMMANDS)]
+ONE = [each if each == "imds-probe" else pytest.param(each, marks=pytest.mark.long) for each in sorted(COMMANDS)]
+"""The cheapest; the long tests have the others."""
 LISTS = ("new", "fixed", "changed", "notKnownAnyMore", "notJudgedThisTime", "knownNow", "suppressed")
 RICH = Path(__file__).parents[1] / "data" / "clusters" / "rich.tar.gz"
 BUDGETS = "lists/poddisruptionbudgets.policy/"
@@ -133,7 +135,7 @@ def said(told: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
     return {key: [(each["code"], each["subject"]["name"]) for each in told[key]] for key in LISTS if told[key]}
 
 
-@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("command", ONE)
 @pytest.mark.parametrize("read", [pytest.param("--demo", marks=pytest.mark.long), "--snapshot"])
 def test_beside_itself_nothing_has_changed(command: str, read: str, snapshot: str) -> None:
     source = ("--demo",) if read == "--demo" else ("--snapshot", snapshot)
@@ -160,7 +162,7 @@ def test_what_was_changed_in_between_is_new_or_fixed_and_nothing_else(
     assert said(since(command, snapshot, "--snapshot", path)) == {"fixed": found}
 
 
-@pytest.mark.parametrize("command", EVERY)
+@pytest.mark.parametrize("command", ONE)
 def test_the_answer_that_is_made_is_compared_as_the_same_one_that_was_saved(
     command: str, snapshot: str, better: Better
 ) -> None:
@@ -243,9 +245,7 @@ def of_dump(budget: bool, to: Path) -> str:
     return str(to)
 
 
-@pytest.mark.parametrize(
-    "command", ["check", pytest.param("whole check", marks=pytest.mark.long), "drain plan", "imds-probe"]
-)
+@pytest.mark.parametrize("command", [one for one in ONE if one != "addon-diff"])
 def test_a_dump_of_kubectls_is_asked_as_well(command: str, tmp_path: Path) -> None:
     words = ("--target", "1.34") if "check" in command else ()
     told = since(command, str(RICH), "--snapshot", str(RICH), *words)

@@ -288,6 +288,7 @@ def test_exactly_the_recorded_pods_find_no_place() -> None:
     assert "Only nodes such as old-" in none.remedy[0].text
 
 
+@pytest.mark.long
 def test_where_room_is_short_the_plan_says_what_is_missing() -> None:
     """In rich about half of blue does not fit on green; Karpenter's pool can make room for most of it."""
     cluster, _ = planned("rich.tar.gz")

@@ -138,6 +138,7 @@ def survived(faults: set[str], share: float, seed: int) -> None:
     assert len(gone) == len(set(gone)) == len(rehearsal.plan.evictions)
 
 
+@pytest.mark.long
 @settings(max_examples=6)
 @given(st.sets(st.sampled_from([*BEFORE, *AFTER]), min_size=1), st.floats(0.0, 0.6), st.integers(0, 2**32))
 def test_all_of_them_together(faults: set[str], share: float, seed: int) -> None:

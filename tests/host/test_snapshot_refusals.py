@@ -205,6 +205,7 @@ def test_the_same_object_at_two_times(tmp_path: Path) -> None:
     assert "two different Pods" in refusal(dumps.folder(tmp_path, files)).message
 
 
+@pytest.mark.long
 def test_one_object_that_is_too_large(tmp_path: Path) -> None:
     text = b'{"items":[{"kind":"Pod","metadata":{"name":"' + b"a" * (65 << 20) + b'"}}]}'
     assert refused(gzip.compress(text, 1), tmp_path).endswith("one value in it is larger than 64 MiB")

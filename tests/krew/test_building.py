@@ -112,6 +112,7 @@ def test_offline_is_said_in_one_sentence(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_build_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """pip itself, asked for wheels where there is no index."""
     import os

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests.fakes.apiserver import ApiServer
 
 PROGRAM = """
@@ -22,6 +24,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.long
 def test_interrupt(server: ApiServer, config: str) -> None:
     server.open.clear()
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, config], stderr=subprocess.PIPE, text=True)

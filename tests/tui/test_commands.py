@@ -113,6 +113,7 @@ def test_q_behind_the_colon_leaves_as_q_does() -> None:
     assert drive(leave).return_value == 0
 
 
+@pytest.mark.long
 def test_tab_goes_to_the_next_panel_and_back() -> None:
     async def move(pilot: Demo, screen: PlanScreen) -> None:
         seen = []

@@ -111,6 +111,7 @@ def test_what_was_read_is_remembered() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
     cluster = LiveCluster([DEMO, CORDONED], targeting=Targeting(nodegroups=("blue",)))
 
@@ -242,6 +243,7 @@ def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
     app.on_progressed(Progressed(app.opening, "pods", 7))
 
 
+@pytest.mark.long
 def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
     cluster = LiveCluster()
     cluster.may_answer.clear()

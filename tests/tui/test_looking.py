@@ -144,6 +144,7 @@ def test_what_is_typed_at_once_behind_the_slash_is_no_key() -> None:
     drive(type_fast)
 
 
+@pytest.mark.long
 def test_labels_filter_as_they_do_on_the_command_line() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "slash", *"-l karpenter.sh/nodepool=general", "enter")

@@ -97,6 +97,7 @@ def test_a_key_that_does_nothing_here_says_why() -> None:
     assert drive(press, cluster.opening()).return_value == 0
 
 
+@pytest.mark.long
 def test_the_last_view_can_be_looked_at_meanwhile() -> None:
     cluster = LiveCluster([NO_ANSWER, NO_ANSWER, NO_ANSWER, DEMO], last=old_view())
 
@@ -120,6 +121,7 @@ def test_the_last_view_can_be_looked_at_meanwhile() -> None:
 GREEN = replace(DEMO, identity=Identity("green", "green-shop", "", "eu-west-1", "v1.34.1"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [NO_ANSWER, DEMO], ids=["from-nothing", "from-a-plan"])
 def test_another_context_is_another_cluster_from_the_beginning(first: Cluster | EksdocError) -> None:
     other = LiveCluster([GREEN], context="green")
@@ -145,6 +147,7 @@ def test_another_context_is_another_cluster_from_the_beginning(first: Cluster | 
     drive(choose, cluster.opening())
 
 
+@pytest.mark.long
 def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
     other = LiveCluster([GREEN], context="green")
     cluster = LiveCluster([DEMO], last=last_view_of(DEMO), elsewhere=lambda context: other)
@@ -164,6 +167,7 @@ def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
     drive(choose, cluster.opening(), ready=False)
 
 
+@pytest.mark.long
 def test_none_is_chosen_by_esc() -> None:
     cluster = LiveCluster([NO_ANSWER])
 
@@ -179,6 +183,7 @@ def test_none_is_chosen_by_esc() -> None:
     drive(choose, cluster.opening())
 
 
+@pytest.mark.long
 def test_a_dump_has_no_other_contexts_and_is_tried_only_by_hand() -> None:
     def never(progress: Progress) -> Cluster:
         raise SnapshotError("there is no dump at /nowhere", "Check the path.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from kubectl_eksdoc.cli import rights as of_commands
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -91,6 +93,7 @@ def test_unknown_counts_as_blocked_and_the_missing_roles_are_copied() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_what_is_allowed_meanwhile_is_seen_when_it_is_checked_again() -> None:
     cluster = LiveCluster([HIDDEN, DEMO])
 

@@ -156,6 +156,7 @@ def test_a_remedy_is_copied() -> None:
     drive(copy)
 
 
+@pytest.mark.long
 def test_no_key_fails_before_anything_is_read() -> None:
     async def press_all(pilot: Demo, screen: PlanScreen) -> None:
         for key in KEYS:
@@ -253,6 +254,7 @@ def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
     drive(look, a_demo(read))
 
 
+@pytest.mark.long
 def test_in_ascii_nothing_else_is_seen() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):

@@ -38,6 +38,7 @@ async def keep_both(name: str, pilot: Drives) -> None:
     keep(f"{name}-120x36", pilot)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ascii", [False, True], ids=["signs", "ascii"])
 def test_no_cluster(ascii: bool) -> None:
     cluster = LiveCluster([GONE], last=old_view(), server=AT)
@@ -66,6 +67,7 @@ def test_an_old_view() -> None:
     drive(look, cluster.opening(), NARROW, ready=False)
 
 
+@pytest.mark.long
 def test_the_contexts() -> None:
     cluster = LiveCluster([GONE], others=("arn:aws:eks:eu-west-1:111122223333:cluster/shop", "blue", "green"))
 
@@ -78,6 +80,7 @@ def test_the_contexts() -> None:
     drive(look, cluster.opening(), NARROW)
 
 
+@pytest.mark.long
 def test_what_is_hidden() -> None:
     cluster = LiveCluster([HIDDEN], targeting=Targeting(nodegroups=("blue",)), denied=(EVICT,))
 

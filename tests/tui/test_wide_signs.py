@@ -78,6 +78,7 @@ def test_every_line_is_as_wide_as_the_screen_and_frames_stand_in_a_row(size: tup
     drive(look, a_demo(korean, ascii=ascii), size=size)
 
 
+@pytest.mark.long
 def test_what_stands_behind_a_wide_cell_is_below_its_title() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         every = drawn(pilot)

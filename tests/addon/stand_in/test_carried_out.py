@@ -46,6 +46,7 @@ def pod_eni(service: AddonService) -> Any:
     return hands.env_of(doc)["ENABLE_POD_ENI"]
 
 
+@pytest.mark.long
 def test_without_force_the_update_fails_for_the_conflict(client: Any, service: AddonService) -> None:
     ended = update(client)
     assert ended["status"] == "Failed"

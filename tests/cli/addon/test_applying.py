@@ -88,6 +88,7 @@ def test_a_wrong_word_sends_nothing(ann: Desk) -> None:
     assert ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
 
 
+@pytest.mark.long
 def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> None:
     yes = ("--yes", "--accept-unknown", "addon-field-unknown,addon-values-refused")
     assert ann.apply(*yes).code == 2
@@ -115,6 +116,7 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
     assert ann.aws.count("eks:UpdateAddon") == 0
 
 
+@pytest.mark.long
 def test_iam_denies_it(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.aws.deny("eks:UpdateAddon")
@@ -123,6 +125,7 @@ def test_iam_denies_it(ann: Desk) -> None:
     assert ann.env == ("true", "true") and ann.service.version == OLD
 
 
+@pytest.mark.long
 def test_another_update_is_in_progress(ann: Desk) -> None:
     count = changes(ann)
     ann.aws.eks().carry_out = None
@@ -136,6 +139,7 @@ def test_another_update_is_in_progress(ann: Desk) -> None:
     assert ran.code == 4 and "another one is in progress" in ran.err and "Nothing was changed" in ran.err
 
 
+@pytest.mark.long
 def test_who_leaves_can_look_again(ann: Desk) -> None:
     carry_out = ann.aws.eks().carry_out
     ann.aws.eks().carry_out = None
@@ -157,6 +161,7 @@ def test_who_leaves_can_look_again(ann: Desk) -> None:
     assert ann.run("--apply", "--resume", "nobody-knows").code == 6
 
 
+@pytest.mark.long
 def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
     """The machine stood still between the request and the line that says that EKS took it."""
     ann.aws.eks().carry_out = None
@@ -173,6 +178,7 @@ def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
     assert again.code == 6 and "whether EKS took it is not known" in again.err and "eks:ListUpdates" in again.err
 
 
+@pytest.mark.long
 def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk) -> None:
     carry_out = ann.aws.eks().carry_out
     assert carry_out is not None
@@ -189,6 +195,7 @@ def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk
     assert ann.env == ("true", "true") and ann.service.version == OLD
 
 
+@pytest.mark.long
 def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.aws.deny("eks:DescribeUpdate")

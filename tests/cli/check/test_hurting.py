@@ -39,6 +39,7 @@ def test_the_words_of_the_command_line_are_those_of_the_plan() -> None:
     assert tuple(each.value for each in Severity) == SEVERITIES
 
 
+@pytest.mark.long
 def test_dns_on_the_demo_is_about_its_spot_node() -> None:
     ran = check("--symptom", "dns")
     assert ran.code == 1
@@ -113,6 +114,7 @@ def test_what_has_changed_is_listed_the_newest_first() -> None:
     assert any(each.startswith("Events: ") for each in found["changesUnread"])
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_changes_unless_it_is_asked() -> None:
     assert (document()["changedSince"], document()["changes"]) == (None, [])
     assert "CHANGED" not in check("-o", "table", "--ascii").out

@@ -67,6 +67,7 @@ def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
     assert again.code == 0 and ann.corefile == kept and ann.updates == 2, "its values have it, and it holds again"
 
 
+@pytest.mark.long
 def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("cache 30", "cache 60"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
@@ -78,6 +79,7 @@ def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
     assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
 
 
+@pytest.mark.long
 def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("cache 30", "cache 60"))
     ann.objects.patch("Deployment", "coredns", {"spec": {"minReadySeconds": 7}}, "kubectl-patch")
@@ -89,6 +91,7 @@ def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> No
     assert ran.code == 5 and "lameduck 20s" in ann.corefile, ran.err
 
 
+@pytest.mark.long
 def test_what_a_value_can_keep_is_kept(ann: Desk) -> None:
     assert ann.service is not None
     ann.service.update(configuration_values='{"replicaCount": 2}', resolve_conflicts="OVERWRITE")
@@ -150,6 +153,7 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
     assert ann.updates == 0
 
 
+@pytest.mark.long
 def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
     pod = ann.pods[0]
     ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
@@ -163,6 +167,7 @@ def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
     assert [each["severity"] for each in found] == ["critical"] and told["wayBack"]
 
 
+@pytest.mark.long
 def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: Desk) -> None:
     pod = ann.pods[0]
     ann.resolvers.stubborn[pod] = ""
@@ -176,6 +181,7 @@ def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: D
     assert ann.updates == 1
 
 
+@pytest.mark.long
 def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("    reload\n", ""))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
@@ -183,6 +189,7 @@ def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
     assert "lameduck 20s" in ann.corefile
 
 
+@pytest.mark.long
 def test_where_it_runs_is_checked_first_and_given_as_a_whole(ann: Desk) -> None:
     ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "2", *UNKNOWN, "-o", "json")
     told = document(ran.out)

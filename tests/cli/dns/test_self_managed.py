@@ -98,6 +98,7 @@ def test_a_dry_run_asks_the_server_and_changes_nothing(ann: Desk) -> None:
     assert ran.code == 1 and ".data.Corefile is kubectl-create's" in ran.err and ann.map == before
 
 
+@pytest.mark.long
 def test_who_changes_it_between_two_looks_is_not_overwritten(ann: Desk) -> None:
     ann.types = "prod 1\n"
     ann.happens = lambda: ann.edits(lambda text: text.replace("cache 30", "cache 31"))
@@ -105,6 +106,7 @@ def test_who_changes_it_between_two_looks_is_not_overwritten(ann: Desk) -> None:
     assert ran.code == 7 and "cache 31" in ann.corefile and "lameduck 5s" in ann.corefile
 
 
+@pytest.mark.long
 def test_its_deployment_is_left_to_who_declares_it(ann: Desk) -> None:
     ran = ann.run("--place", "on-demand", "--autoscale", "3:10")
     assert ran.code == 1 and "kubectl -n kube-system patch deployment coredns" in ran.out, ran.out
@@ -114,6 +116,7 @@ def test_its_deployment_is_left_to_who_declares_it(ann: Desk) -> None:
     assert ran.code == 1 and ann.objects.get("Deployment", "coredns") == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ann", ["no-proxy"], indirect=True)
 def test_without_pods_proxy_the_log_tells(ann: Desk) -> None:
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES, "-o", "json")
@@ -121,6 +124,7 @@ def test_without_pods_proxy_the_log_tells(ann: Desk) -> None:
     assert ran.code == 0 and {pod["by"] for pod in told["verified"]["pods"]} == {"log"}, ran.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ann", ["blind"], indirect=True)
 def test_who_may_look_nowhere_knows_nothing(ann: Desk) -> None:
     flags = ("--force-conflicts", *YES, "--verify-for", "20s", "-o", "json")

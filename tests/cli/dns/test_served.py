@@ -127,6 +127,7 @@ def unnamed(at: Iterable[int], cluster: Server, prod: World, folder: Path) -> li
     return [str(RIGHTS[at]) for at, ran in told.items() if not is_named(RIGHTS[at], ran)]
 
 
+@pytest.mark.long
 def test_a_right_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path) -> None:
     """One that nothing is said without, one of notices, and every third one; all of them in the long tests."""
     kinds = [(right.required, "of notices" in right.lost) for right in RIGHTS]

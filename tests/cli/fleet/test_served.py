@@ -34,6 +34,7 @@ def document(text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_one_that_answers_and_one_that_cannot_be_reached_are_rows(there: Places) -> None:
     for name, server in (("prod-a", "fine"), ("prod-b", "closed")):
         there.add(name, server)

@@ -160,6 +160,7 @@ def test_once_typed_back_they_are_created_and_the_pod_is_on_no_target(api: Api, 
     assert api.now(node).startswith("new-")
 
 
+@pytest.mark.long
 def test_nothing_is_created_without_what_must_be_typed(api: Api, ann: Machine) -> None:
     assert ann.run(*BLUE, "--apply").code == 2
     assert ann.run(*BLUE, "--apply", "--yes", "--expect-nodes", "9").code == 7
@@ -173,6 +174,7 @@ def test_nothing_is_created_without_what_must_be_typed(api: Api, ann: Machine) -
     assert ours(api) == set()
 
 
+@pytest.mark.long
 def test_a_second_one_is_refused_while_the_job_of_the_first_has_not_even_begun(api: Api, ann: Machine) -> None:
     assert ann.run(*BLUE, *YES).code == 0
     before = ours(api)

@@ -120,6 +120,7 @@ def test_stdout_is_the_document_and_nothing_else(what: str) -> None:
         assert isinstance(json.loads(ran.out) if what == "iam" else values_in(ran.out), dict)
 
 
+@pytest.mark.long
 def test_the_queue_and_the_stack_have_the_names_that_were_given() -> None:
     ran = run_cli("interruption", "--demo", "--print", "stack", "--queue", "mine", "--stack-name", "by-hand")
     assert "--stack-name by-hand" in ran.out

@@ -45,6 +45,7 @@ def by_pod_identity(ann: Incident, role: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_role_by_pod_identity_and_a_managed_policy(ann: Incident) -> None:
     ann.mended()
     by_pod_identity(ann, "other")
@@ -75,6 +76,7 @@ def test_a_boundary_ends_what_a_policy_allows(ann: Incident) -> None:
     assert (nothing.code, nothing.out) == (1, "") and "not mended by it: role's rights: " in nothing.err
 
 
+@pytest.mark.long
 def test_a_role_that_does_not_exist(ann: Incident) -> None:
     ann.mended()
     ann.changed(
@@ -87,6 +89,7 @@ def test_a_role_that_does_not_exist(ann: Incident) -> None:
     assert ann.failing() == {"role's rights"}
 
 
+@pytest.mark.long
 def test_a_key_of_the_customers_own(ann: Incident) -> None:
     url = ann.mended()
     kms = ann.aws.client("kms")
@@ -145,6 +148,7 @@ def test_both_spellings_on_a_cluster(
     assert f"--version {version} -n kube-system --reuse-values" in printed.out
 
 
+@pytest.mark.long
 def test_what_may_not_be_read_of_the_cluster_is_unknown(ann: Incident) -> None:
     ann.mended()
     ann.changed("deployments.apps", "kube-system", "karpenter", ("spec", "template", "spec", "containers"), [])

@@ -49,6 +49,7 @@ def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
     assert ann.run().code == 0
 
 
+@pytest.mark.long
 def test_the_printed_commands_make_all_of_it(ann: Incident) -> None:
     script = ann.run("--print", "commands").out
     assert carry_out(script, ann.aws) == []
@@ -68,6 +69,7 @@ def send(ann: Incident, detail_type: str = SPOT) -> list[dict[str, Any]]:
     return [body for body in bodies if body.keys() >= PARSED]
 
 
+@pytest.mark.long
 def test_an_interruption_arrives_as_karpenter_reads_it(ann: Incident) -> None:
     ann.mended()
     (body,) = send(ann)
@@ -173,6 +175,7 @@ def wrong_without(what: str, ann: Incident, url: str) -> list[str]:
     return wrong if len(send(ann)) == 1 else [*wrong, f"{what}: not delivered after the commands"]
 
 
+@pytest.mark.long
 def test_what_is_removed_is_reported_and_nothing_else_and_the_printed_commands_mend_it(ann: Incident) -> None:
     """One after the other: what the commands have not mended is broken for the next one, and in the end."""
     url = ann.mended()
@@ -241,6 +244,7 @@ def wrong_without_right(action: str, ann: Incident) -> list[str]:
     return wrong if named or action == "eks:ListPodIdentityAssociations" else [*wrong, f"{action} is not named"]
 
 
+@pytest.mark.long
 def test_what_may_not_be_asked_is_unknown_and_names_the_action(ann: Incident) -> None:
     ann.mended()
     assert [each for action in sorted(LOST) for each in wrong_without_right(action, ann)] == []
@@ -258,6 +262,7 @@ def test_every_action_was_tried() -> None:
     assert asked - set(LOST) == elsewhere, "tried in test_roles_and_keys"
 
 
+@pytest.mark.long
 def test_a_notice_is_seen_while_it_lasts(ann: Incident) -> None:
     requests = ann.aws.client("ec2").describe_spot_instance_requests()["SpotInstanceRequests"]
     ann.aws.take_back(requests[0]["InstanceId"])
@@ -270,6 +275,7 @@ def test_a_notice_is_seen_while_it_lasts(ann: Incident) -> None:
     assert any(each.startswith("kube-system/coredns-") for each in finding["evidence"])
 
 
+@pytest.mark.long
 def test_a_message_that_came_is_proof_and_an_error_before_it_is_over(ann: Incident) -> None:
     ann.deploy(ann.run("--print", "stack").out)
     assert ann.failing() == {"Karpenter's log"}

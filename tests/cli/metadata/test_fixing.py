@@ -67,6 +67,7 @@ def test_instances_of_one_group_are_changed_and_the_journal_is_its_owners_alone(
     assert "THE WAY BACK" in ran.err and "hop limit 1 → 2" in ran.err
 
 
+@pytest.mark.long
 def test_without_a_group_all_instances_are_one_fix(ann: Desk) -> None:
     ann.types = "prod 5\n"
     ran = ann.fix("instance-options")
@@ -83,6 +84,7 @@ def test_a_wrong_word_or_nobody_changes_nothing(ann: Desk) -> None:
     assert "--yes --expect-nodes N" in ran.err and ann.limits == [1] * 5 and not ann.journals
 
 
+@pytest.mark.long
 def test_a_script_names_what_it_expects(ann: Desk) -> None:
     blue = ("--nodegroup", "blue")
     assert ann.fix("instance-options", *blue, "--yes").code == 2
@@ -101,6 +103,7 @@ def test_read_only_refuses_and_a_dry_run_does_not(ann: Desk) -> None:
     assert ann.limits == [1] * 5 and not ann.journals
 
 
+@pytest.mark.long
 def test_a_dry_run_of_the_server_asks_ec2(ann: Desk) -> None:
     well = document(ann.fix("instance-options", "--nodegroup", "blue", "--dry-run=server", "-o", "json").out)
     assert all("EC2 would take it" in line for line in well["tried"]) and len(well["tried"]) == 2
@@ -128,6 +131,7 @@ def test_another_cluster_is_chosen_while_it_is_typed(ann: Desk) -> None:
     assert ran.code == 7 and ann.limits == [1] * 5 and not ann.journals
 
 
+@pytest.mark.long
 def test_iam_denies_it(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
@@ -165,6 +169,7 @@ def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     assert len(told["wayBack"]) == 5
 
 
+@pytest.mark.long
 def test_a_template_and_its_group(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.eks().ends_when_asked = 2
@@ -248,6 +253,7 @@ def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     assert told["outcome"]["parts"][0]["became"] == "done" and "kubectl patch ec2nodeclass" in told["wayBack"][0]
 
 
+@pytest.mark.long
 def test_a_class_that_is_another_one_by_now(ben: tuple[Desk, Any]) -> None:
     desk, plane = ben
     desk.hop_limit, desk.types = 3, "prod 1\n"  # as it was read, once

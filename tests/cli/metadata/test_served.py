@@ -62,6 +62,7 @@ def test_each_group_has_its_cause(ann: Probing) -> None:
     assert ann.aws.count("ec2:DescribeInstances") == 1 and ann.aws.count("ec2:DescribeLaunchTemplateVersions") == 1
 
 
+@pytest.mark.long
 def test_a_change_by_hand_is_told_from_what_makes_the_nodes(ann: Probing) -> None:
     ec2 = ann.aws.client("ec2")
     cut = next(each for each in document(ann)["groups"] if each["name"] == "blue")["nodes"]
@@ -134,6 +135,7 @@ def test_what_does_not_fit_is_said(ann: Probing) -> None:
     assert [argv for argv, said, ran in told if ran.code != 2 or said not in ran.err or ran.out] == []
 
 
+@pytest.mark.long
 def test_what_may_be_unknown_does_not_count(ann: Probing) -> None:
     codes = {each["code"] for each in document(ann)["findings"] if each["status"] == "unknown"}
     assert ann.run().code == 5 and ann.run("--accept-unknown", ",".join(codes)).code == 0

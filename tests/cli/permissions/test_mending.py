@@ -167,7 +167,14 @@ def world(aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return aws
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(one, marks=() if one.command not in {each.command for each in CHANGES[:at]} else pytest.mark.long)
+        for at, one in enumerate(CHANGES)
+    ],
+    ids=str,
+)
 def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
     change: Change, world: World, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ def test_every_command_that_reads_is_run() -> None:
         assert printed(fleet) == printed(fleet.removesuffix(" --fleet"))
 
 
-SAMPLE = ("drain plan", "check", "coredns-lameduck", "interruption")
+SAMPLE = ("drain plan", "interruption")
 """Of these a right is removed in the quick tests too."""
 
 

@@ -47,6 +47,7 @@ def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_
     assert one.goes_on(*words[2:], XDG_STATE_HOME=whole).code in (0, 1), one.err.getvalue()
 
 
+@pytest.mark.long
 def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> None:
     """And who resumes goes on resuming."""
     stopped_early(one)

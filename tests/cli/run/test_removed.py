@@ -77,6 +77,7 @@ def test_it_is_shown_and_taken_back_by_the_notes_on_another_machine(api: Api, on
     assert again.code == 2 and "was rolled back" in again.err
 
 
+@pytest.mark.long
 def test_the_machine_that_ran_it_brings_back_what_it_has(api: Api, one: Machine) -> None:
     before = nodes(api)
     stopped_early(one)

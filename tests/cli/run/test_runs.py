@@ -177,6 +177,7 @@ def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, se
     assert ran.code == 2 and "no output format" in ran.err and not seen.of
 
 
+@pytest.mark.long
 def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
     """Under the same guards and hooks."""
     one.times_told = lambda: int(EVICTED in one.out.getvalue())
@@ -209,6 +210,7 @@ def rolled_back(by: Machine) -> None:
     assert by.run("drain", "rollback", "--yes", "--expect-nodes", count).code == 0
 
 
+@pytest.mark.long
 def test_what_was_rolled_back_while_it_was_read_is_not_gone_on_with(
     api: Api, seen: Evictions, one: Machine, other: Machine
 ) -> None:
@@ -251,6 +253,7 @@ def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Mach
     assert one.code == 1 and max(seen.of.values()) == 1 and len(seen.of) == 16
 
 
+@pytest.mark.long
 def test_it_is_aborted_and_rolled_back_from_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
     before = cordoned(api)
     words = agreed(one)

@@ -25,6 +25,7 @@ def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
+@pytest.mark.long
 def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one: Machine, other: Machine) -> None:
     words = agreed(one)
     with one.running("drain", "run", *words, *ELSEWHERE):

@@ -36,6 +36,7 @@ def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api
     assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
 def test_a_watch_that_is_refused_for_a_while_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
     begun_s: list[float] = []

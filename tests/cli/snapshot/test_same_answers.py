@@ -11,18 +11,15 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from tests.builders import NOW
 from tests.cli.running import Ran
 
-QUICK = (
-    "drain plan --nodegroup blue -o json",
+QUICK = ("drain plan --nodegroup blue -o json", "check -o json")
+"""Between them they read all kinds of answers; the long tests ask the others."""
+COMMANDS = (
+    *QUICK,
     "drain plan --nodegroup green -o wide",
-    "check -o json",
     "addon-diff --all -o json",
     "imds-probe -o json",
     "coredns-lameduck -o json",
     "interruption -o json",
-)
-"""One of each command; the long tests ask the others."""
-COMMANDS = (
-    *QUICK,
     "drain plan --nodegroup blue",
     "rehearse --nodegroup blue -o json",
     "check -o wide",

@@ -209,6 +209,7 @@ def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, met
     asked(Request(method, path, {"dryRun": ("All",)}, headers, body))
 
 
+@pytest.mark.long
 def test_very_deep_bodies() -> None:
     deep = b"[" * 20_000
     for content in ("application/json", "application/apply-patch+yaml"):

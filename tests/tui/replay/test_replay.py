@@ -20,6 +20,7 @@ from tests.tui.pilots import NARROW, WIDE
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, recording_of, show
 
 
+@pytest.mark.long
 def test_it_goes_on_by_itself_at_its_speed_until_it_ends() -> None:
     async def look(shown: Shown) -> None:
         assert shown.at_s == 0 and "REPLAY RUNS 2x" in shown.lines[0]
@@ -66,6 +67,7 @@ def test_waves_are_those_of_that_time_and_what_is_not_known_is_not_said(path: Pa
     show(look, path)
 
 
+@pytest.mark.long
 def test_jumps() -> None:
     wrong = sorted({m.at_s for m in recording_of(JOURNAL).moments if m.what in WENT_WRONG})
 
@@ -133,6 +135,7 @@ def test_lines_that_could_not_be_read_are_told() -> None:
     show(look, recording)
 
 
+@pytest.mark.long
 def test_an_entry_of_the_log_is_shown_whole() -> None:
     async def look(shown: Shown) -> None:
         await shown.press("end", "6", "v", "g", "enter")
@@ -199,6 +202,7 @@ def test_q_goes_back_and_then_leaves() -> None:
     assert show(leave).return_value == 0
 
 
+@pytest.mark.long
 def test_in_ascii_nothing_else_is_seen() -> None:
     async def look(shown: Shown) -> None:
         for keys in ("right", "6", "question_mark", "escape", "end", "g", "enter"):
@@ -208,6 +212,7 @@ def test_in_ascii_nothing_else_is_seen() -> None:
     show(look, ascii=True)
 
 
+@pytest.mark.long
 def test_help_lists_the_keys_of_time_and_none_that_would_do_nothing() -> None:
     async def ask(shown: Shown) -> None:
         await shown.press("question_mark")

@@ -54,6 +54,7 @@ def test_an_enter_that_repeats_itself_begins_one_run() -> None:
     play(begin)
 
 
+@pytest.mark.long
 def test_nothing_is_begun_where_it_cannot_be_read() -> None:
     async def begin(show: Show) -> None:
         await asked(show)
@@ -143,6 +144,7 @@ def test_esc_leaves_it(where: str) -> None:
     play(leave)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 def test_why_it_cannot_be_begun_is_said_with_what_helps(size: tuple[int, int]) -> None:
     error = Drifted("the plan [red]is not[/] any more what was shown", "ctrl+r reads it anew:\nlook at it again.")
@@ -193,6 +195,7 @@ def test_leaving_from_it_begins_nothing(key: str) -> None:
     assert desk.begun == []
 
 
+@pytest.mark.long
 def test_in_ascii_nothing_else_is_seen_of_it() -> None:
     async def look(show: Show) -> None:
         await asked(show)
@@ -201,6 +204,7 @@ def test_in_ascii_nothing_else_is_seen_of_it() -> None:
     play(look, ascii=True)
 
 
+@pytest.mark.long
 def test_giving_back_says_what_it_will_and_will_not() -> None:
     live = ScriptedLive()
 
@@ -227,6 +231,7 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
     play_run(back, live, ScriptedDesk(ScriptedLive(kind=Kind.GIVE_BACK)))
 
 
+@pytest.mark.long
 def test_the_dialog_is_no_longer_than_the_terminal() -> None:
     async def look(show: Show) -> None:
         for size in ((80, 24), (60, 16), (80, 20), (40, 10), (20, 5), (200, 60), (120, 36)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubectl_eksdoc.core.run.moments import Happened
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run
@@ -9,6 +11,7 @@ from tests.tui.run.stage import Show, play_run
 LEAVING = ("q", "escape", "ctrl+c", "ctrl+q")
 
 
+@pytest.mark.long
 def test_no_key_leaves_a_run_that_is_under_way() -> None:
     live = ScriptedLive()
 
@@ -63,6 +66,7 @@ def test_asked_again_and_again_there_is_one_menu() -> None:
     play_run(insist)
 
 
+@pytest.mark.long
 def test_nor_is_the_app_left_from_the_plan_while_it_runs() -> None:
     live = ScriptedLive()
 

@@ -120,6 +120,7 @@ def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> Non
     play_run(change, live)
 
 
+@pytest.mark.long
 def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
     live = ScriptedLive()
 
@@ -169,6 +170,7 @@ def test_a_node_is_left_alone_when_that_was_said() -> None:
 # What looks and changes nothing
 
 
+@pytest.mark.long
 def test_the_log_is_filtered_followed_and_left_again() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -293,6 +295,7 @@ def test_it_ends_while_the_plan_is_seen() -> None:
     play_run(look, live)
 
 
+@pytest.mark.long
 def test_it_ends_while_the_menu_is_seen() -> None:
     live = ScriptedLive()
 
@@ -331,6 +334,7 @@ def test_it_ends_while_help_is_seen() -> None:
 # Beginning another
 
 
+@pytest.mark.long
 def test_one_run_at_a_time() -> None:
     live = ScriptedLive()
 
@@ -373,6 +377,7 @@ def test_the_plan_stays_as_it_was_while_it_runs_and_the_head_says_so() -> None:
     play_run(look, live, read=counted)
 
 
+@pytest.mark.long
 def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> None:
     live, summary = ScriptedLive(), RunSummary("20261119-080000-1234", NOW, "RUNNING", "ben@desk/1", NOW)
 
@@ -412,6 +417,7 @@ def test_what_was_stopped_is_gone_on_with() -> None:
     play_run(go_on, live)
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_changed_r_says_why() -> None:
     why = "a [red]snapshot[/] is read only: there is no cluster to drain"
 
@@ -472,6 +478,7 @@ def test_no_key_fails(over: bool, kind: Kind, here: Path) -> None:
     play_run(press_all, live, ScriptedDesk())
 
 
+@pytest.mark.long
 def test_every_table_takes_the_focus_in_turn() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
