@@ -201,6 +201,7 @@ def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sent", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP))]
 )

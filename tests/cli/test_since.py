@@ -198,6 +198,7 @@ def test_a_path_that_is_none(command: str, path: str, tmp_path: Path) -> None:
     assert "-o json" in ran.err or "cannot read" in ran.err
 
 
+@pytest.mark.long
 def test_what_is_not_asked_for_is_not_fixed(tmp_path: Path) -> None:
     told = since("whole check", saved(tmp_path, "whole check"), "--only", "kubelet-skew,nodes-behind")
     assert told["fixed"] == [] == told["new"]
@@ -208,6 +209,7 @@ def test_what_is_not_asked_for_is_not_fixed(tmp_path: Path) -> None:
     assert of_gate["fixed"] == [] and of_gate["notJudgedThisTime"] and of_gate["unchanged"]
 
 
+@pytest.mark.long
 def test_what_was_not_asked_for_then_says_so(tmp_path: Path) -> None:
     path = tmp_path / "narrow.json"
     path.write_text(ask("whole check", "--gate", "after", "-o", "json").out, encoding="utf-8")
@@ -300,6 +302,7 @@ def test_a_file_of_an_older_version_is_read_as_far_as_it_goes(tmp_path: Path) ->
     assert " new" not in ran.out.partition("AREAS")[0]
 
 
+@pytest.mark.long
 def test_hostile_words_of_a_file_stay_text(tmp_path: Path) -> None:
     bad = "\x1b[2J<script>\ud800\u202e"
 

@@ -115,6 +115,7 @@ def test_killed_by_a_grace_period_that_is_too_short_answers_are_lost(tmp_path: P
     assert lost(done.asked, "staying") == 0
 
 
+@pytest.mark.long
 def test_over_both_families(tmp_path: Path) -> None:
     if not has_v6():
         pytest.skip("no IPv6 on this machine")

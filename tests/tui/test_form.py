@@ -77,6 +77,7 @@ def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:
     assert values.pop("surge_singles") == "< yes > !" and all(value.endswith(">") for value in values.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -> None:
     async def turn(pilot: Demo, screen: PlanScreen) -> None:

@@ -131,6 +131,7 @@ def test_a_run_is_shown_again_without_a_cluster_or_a_kubeconfig(tmp_path: Path) 
         assert terminal.sent.index(ENTERED) < terminal.sent.rindex(LEFT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
     with a_terminal(80, 24) as terminal:
@@ -140,6 +141,7 @@ def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
         assert LEFT in terminal.sent and terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("controls", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_where_the_terminal_goes_away_it_ends(controls: bool) -> None:
     """Told or not: Textual by itself would wait for it for ever."""

@@ -53,6 +53,7 @@ def column_of(line: str, word: str) -> int:
     return cell_len(line[: line.index(word)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("size", "ascii"),
     [

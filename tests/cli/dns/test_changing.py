@@ -129,6 +129,7 @@ def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
     assert ann.updates == 0 and not ann.journals()
 
 
+@pytest.mark.long
 def test_read_only_and_a_wrong_word_change_nothing(ann: Desk) -> None:
     ann.environ["EKSDOC_READ_ONLY"] = "1"
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)

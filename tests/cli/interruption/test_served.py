@@ -195,6 +195,7 @@ def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
     assert found["missing"]["anything"] is False
 
 
+@pytest.mark.long
 def test_a_policy_of_somebody_else_is_kept_whole(ann: Incident) -> None:
     arn = f"arn:aws:sqs:ap-northeast-2:111122223333:{QUEUE}"
     theirs = {
@@ -288,6 +289,7 @@ def test_a_message_that_came_is_proof_and_an_error_before_it_is_over(ann: Incide
     assert ann.failing() == {"Karpenter's log"}
 
 
+@pytest.mark.long
 def test_without_any_sign_it_is_unknown_and_a_message_is_proposed(ann: Incident) -> None:
     ann.deploy(ann.run("--print", "stack").out)
     ann.printed("started\n")

@@ -98,6 +98,7 @@ def is_named(action: str, ann: Probing) -> bool:
     return ran.code == 5 and verdicts(found) == {**WHOLE, **LOST[action]} and action in missing
 
 
+@pytest.mark.long
 def test_a_refusal_leaves_the_rest_and_names_the_action(ann: Probing) -> None:
     assert [action for action in sorted(LOST) if not is_named(action, ann)] == []
 

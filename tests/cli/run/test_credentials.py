@@ -48,6 +48,7 @@ def ends() -> Iterator[str]:
     yield (datetime.now(timezone.utc) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("used", "runs"), [pytest.param(10**9, 1, marks=pytest.mark.long), (40, 2)])
 def test_one_run_of_the_plugin_is_enough_for_all(api: Api, tmp_path: Path, ends: str, used: int, runs: int) -> None:
     """And one more where the server does not take its token any more in the middle."""

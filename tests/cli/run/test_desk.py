@@ -166,6 +166,7 @@ def check_missing_rights_to_give_back_are_named(run: str, eve: Machine) -> None:
     assert asked.code == 3 and "patch nodes" in asked.err
 
 
+@pytest.mark.long
 def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
     desk = desk_of(one)
     ready = prepared(one, desk)

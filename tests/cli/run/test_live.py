@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,6 +106,7 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
     assert live.over
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
 def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
     live = LiveRun("r1", Kind.DRAIN, None, (), BEGAN, lambda face_of: Outcome("done"))

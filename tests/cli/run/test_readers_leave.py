@@ -44,6 +44,7 @@ def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 6.0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "number", [errno.EPIPE, *(pytest.param(each, marks=pytest.mark.long) for each in (errno.ENOSPC, errno.EIO))]
 )

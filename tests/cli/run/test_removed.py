@@ -90,6 +90,7 @@ def test_the_machine_that_ran_it_brings_back_what_it_has(api: Api, one: Machine)
     assert EVICTED in told.out and "begun by ann on" in one.run("drain", "status", run).out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["head", pytest.param("entries", marks=pytest.mark.long)])
 def test_notes_are_enough_where_only_a_part_is_gone(api: Api, one: Machine, other: Machine, part: str) -> None:
     before = nodes(api)

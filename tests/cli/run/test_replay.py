@@ -46,6 +46,7 @@ def drained(recording: Recording) -> tuple[dict[str, NodeState], int]:
     return {node.node: node.state for node in chronicle.nodes.values()}, chronicle.gone
 
 
+@pytest.mark.long
 def test_a_real_run_is_shown_again_by_its_journal_and_by_its_events(one: Machine, tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     events.write_text(one.run("drain", "run", *agreed(one), "-o", "json").out, encoding="utf-8")

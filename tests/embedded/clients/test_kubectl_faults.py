@@ -49,6 +49,7 @@ def sampled(faults: Mapping[str, str], quick: str) -> pytest.MarkDecorator:
     )
 
 
+@pytest.mark.long
 @sampled(dict.fromkeys(sorted(OF_READING), ""), "server-error")
 def test_a_list_is_whole_or_refused(still: Api, tmp_path: Path, faults: Mapping[str, str]) -> None:
     each_at_once(lists_among, still, tmp_path, faults)
@@ -80,6 +81,7 @@ SAID = {
 }
 
 
+@pytest.mark.long
 @sampled(SAID, "forbidden")
 def test_a_fault_of_every_request_is_said(still: Api, tmp_path: Path, faults: Mapping[str, str]) -> None:
     each_at_once(said_of_every_request, still, tmp_path, faults)
@@ -97,6 +99,7 @@ OF_WRITES = {
 }
 
 
+@pytest.mark.long
 @sampled(OF_WRITES, "denied")
 def test_a_write_that_is_refused_is_said_and_not_done(still: Api, tmp_path: Path, faults: Mapping[str, str]) -> None:
     each_at_once(refused_write, still, tmp_path, faults)
@@ -109,6 +112,7 @@ def refused_write(program: str, still: Api, folder: Path, fault: str, said: str)
         assert "unschedulable" not in kubectl.json("get", "node", "old-0")["spec"]
 
 
+@pytest.mark.long
 @sampled(dict.fromkeys(("watch-cut", "watch-doubled", "watch-expired=1"), ""), "watch-cut")
 def test_who_waits_for_a_node_sees_it_change(still: Api, tmp_path: Path, faults: Mapping[str, str]) -> None:
     """``kubectl wait`` watches, and watches again."""

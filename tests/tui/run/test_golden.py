@@ -95,9 +95,10 @@ async def check_page(page: str, name: str, show: Show) -> None:
         check_picture(PICTURED[f"{page}-{name}"], show.app)
 
 
-SEEN_NARROW_IN_OTHER_SCENES = {("run-paused", "80x24"), ("run-done", "80x24")}
+QUICK = {("run", "120x36"), ("run-menu", "80x24"), ("run", "ascii")}
+"""One of each size; the long tests have the others."""
 CASES = [
-    pytest.param(page, name, marks=[pytest.mark.long] if (page, name) in SEEN_NARROW_IN_OTHER_SCENES else [])
+    pytest.param(page, name, marks=[] if (page, name) in QUICK else [pytest.mark.long])
     for page, (_, names) in SCENES.items()
     for name in names
 ]
