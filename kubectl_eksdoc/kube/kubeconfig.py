@@ -95,6 +95,8 @@ def _text(path: str, must_exist: bool) -> str | None:
         raise ConfigError(f"kubeconfig {path} is not a text file") from error
     except OSError as error:
         raise ConfigError(f"kubeconfig {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError("the path of the kubeconfig has a NUL character") from error
 
 
 def _parsed(path: str, text: str) -> Mapping[str, Any]:

@@ -40,12 +40,15 @@ class Reached:
                     tests[tuple(kept["functions"][number])].append(test)
         return cls({where: tuple(those) for where, those in tests.items()}, seconds)
 
-    def tests_of(self, mutant: Mutant) -> tuple[str, ...]:
-        """The cheapest first."""
+    def tests_of(self, mutant: Mutant, near: Mapping[str, int]) -> tuple[str, ...]:
+        """The nearest files first, and of these the cheapest tests: what kills a mutant mostly comes early."""
+
+        def order(test: str) -> tuple[int, float, str]:
+            place = near.get(test.split("::")[0], 99)
+            return 0 if place < 8 else 1 if place < 99 else 2, self.seconds[test], test
+
         those = set(self.tests.get((mutant.file, mutant.function), ()))
-        return tuple(
-            sorted((one for one in those if not one.startswith(NOT_RUN)), key=lambda one: (self.seconds[one], one))
-        )
+        return tuple(sorted((one for one in those if not one.startswith(NOT_RUN)), key=order))
 
 
 class Server:
@@ -73,9 +76,9 @@ class Server:
         return True
 
     def _judged(self, mutant: Mutant, items: Mapping[str, pytest.Item]) -> dict[str, Any]:
-        names = [name for name in self._reached.tests_of(mutant) if name in items]
+        files = {file: place for place, file in enumerate(quick.chosen([mutant.file]))}
+        names = [name for name in self._reached.tests_of(mutant, files) if name in items]
         if self._near:
-            files = {file: place for place, file in enumerate(quick.chosen([mutant.file]))}
             names = [name for name in names if name.split("::")[0] in files]
             names.sort(key=lambda name: files[name.split("::")[0]])
         row: dict[str, Any] = {"number": mutant.number, "tests": len(names), "limit": self._limit}

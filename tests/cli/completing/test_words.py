@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli.completing.command import answered
@@ -179,6 +179,7 @@ WORDS = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(WORDS)
+@example(["--kubeconfig", "\0", ""])
 def test_any_words_are_answered(words: list[str]) -> None:
     found = read(answered(words, {OFFLINE: "1", "HOME": "/nowhere"}))
     assert found.directive in (0, 4, 6)
