@@ -95,10 +95,11 @@ def _lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         return _lru_cache()(maxsize)
 
     def decorate(function: Callable[..., _T]) -> Any:
-        if function.__code__.co_filename.startswith(_TESTS):
+        file = function.__code__.co_filename if hasattr(function, "__code__") else ""  # of a class there is none
+        if file.startswith(_TESTS):
             return _recorded_cache(maxsize, typed, function)
         cached = _LRU_CACHE(maxsize, typed)(function)
-        if function.__code__.co_filename.startswith(_PACKAGE):
+        if file.startswith(_PACKAGE):
             _PACKAGE_CACHES.append(cached)
         return cached
 
