@@ -93,22 +93,16 @@ def rollback(at: Shop) -> Ran:
 
 
 _LOST = "asked where an answer was lost"
-_CHOSEN = {
-    "get deployments.apps": "of --surge-singles",
-    "patch deployments.apps": "of --surge-singles",
-    "delete pods": "of --delete-past-budget",
-    "get pods": _LOST,
-}
 _BEGUN = {
     "create configmaps": "its journal has room left",
     "create leases.coordination.k8s.io": "the lock is there since the run was begun",
 }
 COMMANDS: Mapping[str, tuple[Callable[[Shop], Ran], Mapping[str, str]]] = {
-    "drain run": (drain_run, _CHOSEN | {"list configmaps": "read again by whoever carries on"}),
+    "drain run": (drain_run, {"get pods": _LOST, "list configmaps": "read again by whoever carries on"}),
     "drain status": (status, {}),
     "drain pause": (pause, {}),
     "drain abort": (abort, {}),
-    "drain resume": (resume, _CHOSEN | _BEGUN),
+    "drain resume": (resume, _BEGUN | {"get pods": _LOST}),
     "drain rollback": (rollback, _BEGUN | {"get pods": _LOST, "get configmaps": "where the lists have not told yet"}),
 }
 """What is done with a command, and the rights that it does not use then, each with the reason."""
