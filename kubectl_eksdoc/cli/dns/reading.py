@@ -36,8 +36,9 @@ def reach(request: Request, world: DnsWorld) -> Reach:
     return reaching.reach(request.source, request.options, world.cluster.identity.context)
 
 
-def facts_of(world: DnsWorld, request: Request, again: tuple[str, ...] = ()) -> DnsFacts:
-    """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster.
+def facts_of(world: DnsWorld, again: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> DnsFacts:
+    """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster;
+    `without`: opt-ins that are left out.
 
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
@@ -47,7 +48,7 @@ def facts_of(world: DnsWorld, request: Request, again: tuple[str, ...] = ()) -> 
     from kubectl_eksdoc.flows.interruption import look_at_interruption
 
     def looked() -> InterruptionPlan:
-        karpenter = replace(world.karpenter(), proxied=opt_ins.PROXY.name not in request.without)
+        karpenter = replace(world.karpenter(), proxied=opt_ins.PROXY.name not in without)
         return look_at_interruption(karpenter.cluster, karpenter.around, Wish(again=again))
 
     facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode)
