@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -11,7 +12,7 @@ from kubectl_eksdoc.cli import opt_in_options, values
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.permissions import naming
-from kubectl_eksdoc.cli.permissions.naming import Invocation
+from kubectl_eksdoc.cli.permissions.naming import Grown, Invocation
 from kubectl_eksdoc.cli.permissions.request import (
     JOURNAL,
     KARPENTER,
@@ -58,7 +59,7 @@ Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     """Add ``permissions``."""
     parser = commands.add_parser(
         NAME,
@@ -117,10 +118,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="N",
         help="of a policy that is too long for one: its N-th part",
     )
-    parser.set_defaults(leaf=parser, command=run)
+    parser.set_defaults(leaf=parser, command=partial(run, grown))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """
     Raises:
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
@@ -130,7 +131,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.cli.permissions.gathering import doubts, reading, wanted
     from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
 
-    request = Request.from_args(args, words)
+    request = Request.from_args(args, words, grown)
     commands = request.commands or reading()
     found = wanted(commands, request.places, request.opted)
     look = looks.decide(request.options, around.stdout, around.environ)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.completing.sources import NAMES
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
@@ -17,7 +16,13 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser
 
 _OWN = "permissions"
+_NAMELESS = "%(prog)s [flags]"
+"""The usage of a command that takes no names."""
 _ALIASES = {"drain rehearse": "rehearse"}
+
+
+Grown = Callable[[tuple[str, ...]], "Parser"]
+"""The parser with the command that the words lead to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +56,16 @@ def plain(name: str) -> Invocation:
     return Invocation(tuple(name.split()), (name,))
 
 
-def named(words: Sequence[str]) -> tuple[Invocation, ...]:
+def named(words: Sequence[str], grown: Grown) -> tuple[Invocation, ...]:
     """The commands that `words` name, in their order, each once.
 
     Raises:
         UsageError: something is no command, or what follows a command is not what it takes.
     """
-    return tuple(dict.fromkeys(_named(words)))
+    return tuple(dict.fromkeys(_named(words, grown)))
 
 
-def _named(words: Sequence[str]) -> Iterator[Invocation]:
-    from kubectl_eksdoc.cli.commands import tree
-
+def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
     at = 0
     while at < len(words):
         if words[at].startswith("-"):
@@ -70,7 +73,7 @@ def _named(words: Sequence[str]) -> Iterator[Invocation]:
             raise UsageError(f"{flag} is a flag of a command, and stands before any", f"As in: {_with_flag(flag)}")
         base = _longest(words[at:])
         begin, at = at, at + len(base.split())
-        parser = _leaf(tree(only=tuple(base.split())), base)
+        parser = _leaf(grown(tuple(base.split())), base)
         typed = _Typed(base, parser, parser.bare())
         at = typed.take(words, at)
         yield typed.invocation(words[begin:at])
@@ -83,7 +86,6 @@ class _Typed:
         self._base, self._parser, self._bare = base, parser, bare
         self._given: list[str] = []
         self._alone: set[str] = set()
-        self._names = 0
 
     def take(self, words: Sequence[str], at: int) -> int:
         """Up to the next command; where that begins.
@@ -118,9 +120,7 @@ class _Typed:
         return found
 
     def _check_name(self, words: Sequence[str]) -> None:
-        takes = NAMES.get(self._base)
-        self._names += 1
-        if takes is None or self._names > takes.most:
+        if self._parser.usage == _NAMELESS:
             _longest(words)
 
     def invocation(self, words: Sequence[str]) -> Invocation:

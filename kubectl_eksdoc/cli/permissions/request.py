@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.opt_in_options import opted_from
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.permissions import naming
 from kubectl_eksdoc.cli.permissions.gathering import Places
-from kubectl_eksdoc.cli.permissions.naming import Invocation
+from kubectl_eksdoc.cli.permissions.naming import Grown, Invocation
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.run_notes import is_namespace
@@ -41,7 +41,7 @@ class Request:
     check: bool = False
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], grown: Grown) -> Request:
         """
         Raises:
             UsageError: something is no command, or what was given does not fit together.
@@ -51,7 +51,7 @@ class Request:
         options = GlobalOptions.from_args(args)
         request = Request(
             options,
-            naming.named(words),
+            naming.named(words, grown),
             _places(options, args),
             opted_from(args),
             tuple(args.bind),

@@ -10,8 +10,9 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
-from kubectl_eksdoc.cli.permissions.naming import known, named, plain
+from kubectl_eksdoc.cli.permissions.naming import Grown, known, named, plain
 from kubectl_eksdoc.cli.rights import lost
 from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.aws import questions
@@ -24,6 +25,7 @@ from tests.embedded.clients import worlds
 from tests.reading import yaml_documents
 from tests.render.test_golden import check_golden
 
+GROWN: Grown = lambda path: tree(only=path)  # noqa: E731
 GOLDEN = Path(__file__).parent / "golden"
 PRINTED = {
     "drain-run.yaml": "drain run --surge-singles -o yaml --bind Group:ops --bind User:ann",
@@ -228,7 +230,7 @@ def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> No
     ],
 )
 def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
-    assert tuple(name for each in named(words.split()) for name in each.names) == commands
+    assert tuple(name for each in named(words.split(), GROWN) for name in each.names) == commands
 
 
 @pytest.mark.parametrize(
@@ -264,4 +266,4 @@ def test_what_was_given_does_not_fit(words: str, why: str) -> None:
 
 def test_no_word_alone_is_an_error() -> None:
     with pytest.raises(UsageError):
-        named(["drain"])
+        named(["drain"], GROWN)
