@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import Formatter, Parser
 from kubectl_eksdoc.cli.rights import Right, lost
 from tools.registry import ROOT
-from tools.tables import code, table
+from tools.tables import code, named, table
 
 FOLDER = ROOT / "docs" / "commands"
 GUIDES: Mapping[str, tuple[str, ...]] = {
@@ -123,7 +123,7 @@ def _rights(name: str) -> Iterator[str]:
     yield f"## Permissions\n\n{_EVERYBODYS.get(name, f'As objects to apply: {printed}.')}\n"
     held: set[str] = set()
     for each in mine:
-        rows = [(code(str(right)), _where(right, each), _lost(right)) for right in rights.BY_COMMAND.get(each, ())]
+        rows = [(named(right), _where(right, each), _lost(right)) for right in rights.BY_COMMAND.get(each, ())]
         asked = ((question, action) for question in rights.ASKED_OF_AWS.get(each, ()) for action in question.actions)
         rows += [(code(action), "AWS", lost.OF[question]) for question, action in asked]
         new = [row for row in dict.fromkeys(rows) if f"{row[0]}{row[1]}" not in held]
@@ -136,9 +136,9 @@ def _rights(name: str) -> Iterator[str]:
 
 
 def _where(right: Right, command: str) -> str:
-    if right.journal:
-        return "the namespace of its objects" if command.endswith(" --in-cluster") else "the journal's namespace"
-    return "the probe's namespace" if right.probe else "the cluster"
+    if right.journal and command.endswith(" --in-cluster"):
+        return "in the namespace of its objects"
+    return rights.where(right)
 
 
 def _lost(right: Right) -> str:

@@ -35,7 +35,7 @@ def exit_codes() -> str:
 def addon_rights() -> str:
     """What ``addon-diff`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
-        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (placed(right), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["addon-diff"]
     ]
     rows += [
@@ -49,7 +49,7 @@ def addon_rights() -> str:
 def imds_probe_rights() -> str:
     """What ``imds-probe`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
-        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (placed(right), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["imds-probe"]
     ]
     rows += [(code(each.action), OF[each]) for each in rights.ASKED_OF_AWS["imds-probe"] if each.action]
@@ -69,7 +69,7 @@ def coredns_rights() -> str:
     }
     command = "coredns-lameduck"
     rows = [
-        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (placed(right), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND[command]
     ]
     rows += [
@@ -94,7 +94,7 @@ def imds_fix_rights() -> str:
     }
     command = "imds-probe --apply"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["imds-probe"])
-    rows = [(code(str(right)), right.lost) for right in more]
+    rows = [(placed(right), right.lost) for right in more]
     rows += [(code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
     return table(("right", "without it"), rows)
 
@@ -111,16 +111,15 @@ def dns_measure_rights() -> str:
 
 def _of_probe(command: str) -> str:
     rows = [
-        (code(str(right)), "the probe's" if right.probe else "all", right.lost or "nothing is measured")
-        for right in rights.BY_COMMAND[command]
+        (named(right), rights.where(right), right.lost or "nothing is measured") for right in rights.BY_COMMAND[command]
     ]
-    return table(("right", "namespace", "without it"), rows)
+    return table(("right", "where", "without it"), rows)
 
 
 def interruption_rights() -> str:
     """What ``interruption`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
-        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (placed(right), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["interruption"]
     ]
     asked = (each for each in rights.ASKED_OF_AWS["interruption"] if each.action)
@@ -136,7 +135,7 @@ def addon_after_rights() -> str:
     }
     command = "addon-diff --after"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["addon-diff"])
-    rows = [(code(str(right)), right.lost) for right in more]
+    rows = [(placed(right), right.lost) for right in more]
     rows += [(code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
     return table(("right", "without it"), rows)
 
@@ -151,7 +150,7 @@ def coredns_change_rights() -> str:
     """What ``coredns-lameduck --apply`` may use besides."""
     command = "coredns-lameduck --apply"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["coredns-lameduck"])
-    rows = [(code(str(right)), right.lost) for right in more]
+    rows = [(placed(right), right.lost) for right in more]
     shown = rights.ASKED_OF_AWS["coredns-lameduck --set"]
     asked = (each for each in rights.ASKED_OF_AWS[command] if each not in shown)
     rows += [(code(each.action), _ASKED[each.operation]) for each in asked]
@@ -175,6 +174,7 @@ def run_roles() -> str:
     """What ``drain run`` may do beside reading, everywhere and in the journal's namespace."""
     reading = set(map(str, rights.DRAIN_PLAN))
     mine = [right for right in rights.BY_COMMAND["drain run"] if str(right) not in reading]
+    mine = [right for right in mine if not right.flag]
     everywhere = _role("ClusterRole", "eksdoc-drain-run", [right for right in mine if not right.journal])
     there = _role("Role", "eksdoc-journal\n  namespace: kube-system", [right for right in mine if right.journal])
     return "\n".join(["```yaml", *everywhere, "---", *there, "```"]) + "\n"
@@ -203,6 +203,18 @@ def dump() -> str:
     kinds = " \\\n    ".join(plurals)
     body = 'do kubectl get "$kind" -A -o json > "dump/$kind.json" || rm "dump/$kind.json"; done'
     return f"```sh\nmkdir dump\nfor kind in {kinds}\n{body}\n```\n"
+
+
+def named(right: Right) -> str:
+    """With what has to be said for it to be granted."""
+    granted = (f"with `{right.flag}`" if right.flag else "", f"opt-in {right.opt_in.name}" if right.opt_in else "")
+    return ", ".join((code(str(right)), *filter(None, granted)))
+
+
+def placed(right: Right) -> str:
+    """As `named`, and where, if that is not everywhere."""
+    where = rights.where(right)
+    return named(right) if where == "everywhere" else f"{named(right)} {where}"
 
 
 def code(text: str) -> str:

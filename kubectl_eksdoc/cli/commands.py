@@ -139,7 +139,7 @@ def _krew_lint(commands: Commands) -> None:
 def _permissions(commands: Commands) -> None:
     from kubectl_eksdoc.cli.permissions import command
 
-    command.add_to(commands)
+    command.add_to(commands, lambda path: tree(only=path))
 
 
 def _options(commands: Commands) -> None:

@@ -49,10 +49,10 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are `UsageError` and that knows its switches. `words`: flags of other commands that are
-    taken as words, as the names of these commands are."""
+    """A parser whose errors are `UsageError` and that knows its switches. `passes_on`: flags that it does not know are
+    taken as words: they are of the commands that it is given."""
 
-    words: frozenset[str] = frozenset()
+    passes_on = False
     color = False  # Python 3.14 would colour the help by asking the process's own stdout
 
     def __init__(self, **settings: Any) -> None:
@@ -182,7 +182,7 @@ def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
         UsageError: a flag among `extras`, which `leaf` does not know.
     """
     for word in extras:
-        if word.startswith("-") and word != "-" and word.partition("=")[0] not in leaf.words:
+        if word.startswith("-") and word != "-" and not leaf.passes_on:
             raise unknown_flag(word, leaf)
     return list(extras)
 

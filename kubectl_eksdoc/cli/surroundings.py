@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
@@ -47,7 +47,9 @@ OpenInterruption = Callable[
 ]
 OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
 OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
-TakeSnapshot = Callable[["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str"], "Taken"]
+TakeSnapshot = Callable[
+    ["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str", "Collection[str]"], "Taken"
+]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -133,11 +135,17 @@ def _open_members(
 
 
 def _take_snapshot(
-    path: str, source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, tool: str
+    path: str,
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsWanted,
+    progress: Progress | None,
+    tool: str,
+    without: Collection[str],
 ) -> Taken:
     from kubectl_eksdoc.wiring.snapshots import take
 
-    return take(path, source, connection, wanted, progress, tool)
+    return take(path, source, connection, wanted, progress, tool, without=without)
 
 
 def _read_values(path: str) -> Doc:

@@ -49,14 +49,15 @@ def seconds(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """A type for finding codes behind commas. `known` is asked where the flag is given, or completed; `of` says whose
-    they are, for the error, which lists them if `listed`. `none`: the error where no code is named, "" if that may
-    be."""
+    """A type for finding codes, or other words, behind commas. `known` is asked where the flag is given, or completed;
+    `of` says whose they are, for the error, which lists them if `listed`. `none`: the error where no code is named, ""
+    if that may be. `what`: how one is called."""
 
     known: Callable[[], Iterable[str]]
     of: str = ""
     none: str = ""
     listed: bool = False
+    what: str = "finding code"
 
     def words(self) -> tuple[str, ...]:
         return tuple(sorted(self.known()))
@@ -68,8 +69,9 @@ class Codes:
             raise argparse.ArgumentTypeError(self.none)
         for name in names:
             if name not in there:
-                of, shown = f" of {self.of}" if self.of else "", f". Codes: {', '.join(there)}" if self.listed else ""
-                raise argparse.ArgumentTypeError(f"{name!r} is no finding code{of}{maybe(name, there)}{shown}")
+                of = f" of {self.of}" if self.of else ""
+                shown = f". {self.what.split()[-1].capitalize()}s: {', '.join(there)}" if self.listed else ""
+                raise argparse.ArgumentTypeError(f"{name!r} is no {self.what}{of}{maybe(name, there)}{shown}")
         return names
 
 

@@ -39,13 +39,16 @@ class Resolvers(Protocol):
         ...
 
 
+NO_METRICS = "the Corefile has no plugin prometheus that could be asked"
+
+
 class Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Verifying:
-    """What looking needs of the world. `port` of the metrics, None where CoreDNS has none that can be reached. `told`:
+    """What looking needs of the world. `port` of the metrics, None where none is asked, and `unasked`: why not. `told`:
     how often the process was told to end."""
 
     resolvers: Resolvers
@@ -54,6 +57,7 @@ class Verifying:
     sleep: Callable[[float], object]
     told: Callable[[], int]
     tell: Callable[[str], object]
+    unasked: str = NO_METRICS
 
 
 def failed_before(world: Verifying) -> Mapping[str, float | None]:
@@ -121,7 +125,7 @@ class _Looking:
         world, names = self._world, [pod.key for pod in pods]
         since_s = int(world.clock.monotonic() - self._begun_s + _MARGIN_S) + 1
         logs = world.resolvers.logs(names, since_s)
-        nowhere = Unknown("the Corefile has no plugin prometheus that could be asked")
+        nowhere = Unknown(world.unasked)
         metrics = {} if world.port is None else world.resolvers.metrics(names, world.port)
         for pod in pods:
             told = Told(metrics.get(pod.key, nowhere), logs.get(pod.key, Unknown("it was not asked")))

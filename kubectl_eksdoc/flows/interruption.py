@@ -48,13 +48,15 @@ class Signs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Whoever answers what is asked beside the lists of the cluster."""
+    """Whoever answers what is asked beside the lists of the cluster. `proxied` False: no pod is asked for what it
+    counts."""
 
     objects: Objects
     inside: InsidePods
     signs: Signs
     tell: Tell
     place: Place = Place()
+    proxied: bool = True
 
 
 def look_at_interruption(cluster: Cluster, around: Around, wish: Wish) -> InterruptionPlan:
@@ -100,7 +102,7 @@ def _install(cluster: Cluster, objects: Objects, of: Named) -> KarpenterInstall 
 
 
 def _metrics(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absent | Unknown]:
-    port = install.metrics_port
+    port = install.metrics_port if around.proxied else None
     return {pod: around.signs.metrics(pod, port) for pod in install.pods} if port else {}
 
 

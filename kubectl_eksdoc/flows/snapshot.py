@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model import coredns, kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.check_needs import Need, Wanted
+from kubectl_eksdoc.core.model.check_needs import FURTHER, Need, Wanted
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.rendering import every_object
-from kubectl_eksdoc.core.plan.check.registry import ALL
+from kubectl_eksdoc.core.plan.check.registry import ALL, chosen
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
@@ -30,9 +30,6 @@ from kubectl_eksdoc.flows.check import looking
 from kubectl_eksdoc.flows.check.around import CheckAround
 from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
-
-FURTHER = 4
-"""So many versions an upgrade may go at once, for which EKS is asked what it has to say."""
 
 _OF_API = frozenset((Need.API_WRITTEN, Need.API_GONE))
 _NOBODYS = frozenset((Need.API_REQUESTS, Need.HELM, Need.MANIFESTS, *_OF_API))
@@ -84,15 +81,16 @@ def single_objects() -> tuple[Named, ...]:
     return tuple(dict.fromkeys((*every_object(), *OBJECTS)))
 
 
-def ask_check(cluster: Cluster, around: CheckAround) -> None:
-    """For the next version and those after it, and by each need alone: a check that is chosen asks less.
+def ask_check(cluster: Cluster, around: CheckAround, without: Collection[str] = ()) -> None:
+    """For the next version and those after it, and by each need alone: a check that is chosen asks less. `without`:
+    opt-ins that are left out.
 
     Raises:
         UsageError: nothing tells where the control plane is.
         ClusterError, AwsError: nothing can be asked at all.
     """
     first = looking.way_to(cluster, around, None)
-    looking.check_facts(cluster, around, first, ALL, Reach(), looking.OF_CHANGES)
+    looking.check_facts(cluster, around, first, chosen(without=without), Reach(), looking.OF_CHANGES)
     around.past()
     for need in Need:
         if need not in _NOBODYS:

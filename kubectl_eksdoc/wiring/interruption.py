@@ -34,6 +34,8 @@ class InterruptionWorld(ReadWorld):
     objects: Objects
     inside: InsidePods
     signs: Signs
+    proxied: bool = True
+    """False: the counters of Karpenter's pods are left out on purpose, for want of ``get pods/proxy``."""
 
     @property
     def around(self) -> Around:
@@ -46,7 +48,7 @@ class InterruptionWorld(ReadWorld):
         else:
             eks = self.aws.cluster
             place = Place(eks.account, eks.region, part_of(eks.arn, 1), eks.name, eks.auto_mode)
-        return Around(self.objects, self.inside, self.signs, self.tell, place)
+        return Around(self.objects, self.inside, self.signs, self.tell, place, self.proxied)
 
     def tell(self, keys: InterruptionKeys) -> InterruptionTold:
         """As `aws.interruption.interruption_told`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
@@ -55,8 +56,10 @@ def take(
     progress: Progress | None,
     tool: str,
     open_aws: OpenAws = open_live,
+    without: Collection[str] = (),
 ) -> Taken:
-    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `open_aws`: of whom AWS is asked.
+    """Of the live cluster or the demo, to a new file at `path`. `tool`: its version; `open_aws`: of whom AWS is asked;
+    `without`: opt-ins that are left out.
 
     Raises:
         ConfigError, ClusterError: the cluster cannot be read.
@@ -68,7 +71,7 @@ def take(
 
     file = SnapshotFile(path)
     try:
-        taking = _Taking(file, progress, open_aws)
+        taking = _Taking(file, progress, open_aws, without)
         scenes = taking.demo() if source.demo else {"": taking.live(connection, wanted)}
         snapshot = Snapshot(tool, Source.DEMO if source.demo else Source.LIVE, scenes)
         return Taken(snapshot, file.finish(taking.without_secrets(written(snapshot))))
@@ -80,12 +83,15 @@ def take(
 class _Taking:
     """One snapshot that is being taken. Mutable, and private to one call of `take`."""
 
-    def __init__(self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws) -> None:
+    def __init__(
+        self, file: SnapshotFile, progress: Progress | None, open_aws: OpenAws, without: Collection[str]
+    ) -> None:
         from kubectl_eksdoc.objects.keeping.pages import Keeping
 
         self._file = file
         self._progress = progress
         self._open_aws = open_aws
+        self._without = without
         self._keep = _keep()
         self._keeping = Keeping(self._keep)
 
@@ -113,7 +119,8 @@ class _Taking:
             Past(connection),
         )
         recording = Recording(ports, self._keeping)
-        asking = _Asking(cluster, of_aws if isinstance(of_aws, Unknown) else of_aws.believed, recording)
+        aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
+        asking = _Asking(cluster, aws, recording, self._without)
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()
         return self._written("", cluster, of_aws, recording, asking.left_out)
@@ -138,7 +145,7 @@ class _Taking:
         of_aws = _of_aws(opened.aws, opened.aws.access, self._keep)
         DemoReader(self._lists(scene), opened.extend).read(opened.kinds)
         recording = Recording(opened.ports, self._keeping)
-        asking = _Asking(opened.cluster, of_aws.believed, recording)
+        asking = _Asking(opened.cluster, of_aws.believed, recording, self._without)
         asks = {
             "": (asking.addons, asking.dns),
             "check": (asking.check,),
@@ -217,11 +224,13 @@ def _of_aws(aws: Aws, access: AwsAccess, keep: Keep) -> _OfAws:
 
 @dataclass
 class _Asking:
-    """What each command asks, of one reading; what cannot be asked for one of them takes nothing from the others."""
+    """What each command asks, of one reading; what cannot be asked for one of them takes nothing from the others.
+    `without`: opt-ins that are left out."""
 
     cluster: Cluster
     aws: Believed | Unknown
     beside: Recording
+    without: Collection[str] = ()
     left_out: dict[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -229,7 +238,7 @@ class _Asking:
 
         world = CheckWorld(self.cluster, self.aws, self._karpenter, self.beside, live=True, past=self.beside)
         with self._noting("check"):
-            ask_check(self.cluster, world.around)
+            ask_check(self.cluster, world.around, self.without)
 
     def addons(self) -> None:
         from kubectl_eksdoc.flows.snapshot import ask_addons
@@ -266,7 +275,8 @@ class _Asking:
 
     @property
     def _karpenter(self) -> InterruptionWorld:
-        return InterruptionWorld(self.cluster, self.aws, self.beside, self.beside, self.beside)
+        proxied = opt_ins.PROXY.name not in self.without
+        return InterruptionWorld(self.cluster, self.aws, self.beside, self.beside, self.beside, proxied)
 
     @contextmanager
     def _noting(self, command: str) -> Iterator[None]:

@@ -10,7 +10,9 @@ from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.opt_ins import opt_in_of
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.render.check import FORMATS as CHECK_FORMATS
 from kubectl_eksdoc.render.drain import FORMATS
@@ -66,7 +68,7 @@ def test_every_right_says_what_is_lost_without_it() -> None:
 
 def test_every_right_of_a_run_is_needed_or_says_what_is_lost() -> None:
     for command, held in rights.BY_COMMAND.items():
-        named = [str(r) for r in held if not (r.journal or r.probe)]
+        named = [r.what for r in held if not (r.journal or r.probe)]
         assert len(named) == len(set(named)), command
         assert [str(r) for r in held if not (r.required or r.unknown_without or r.lost)] == []
 
@@ -74,9 +76,17 @@ def test_every_right_of_a_run_is_needed_or_says_what_is_lost() -> None:
 def test_what_a_run_may_do_only_when_asked_is_not_required() -> None:
     by_name = {str(right): right for right in rights.BY_COMMAND["drain run"]}
     for name, flag in (("patch deployments.apps", "--surge-singles"), ("delete pods", "--delete-past-budget")):
-        assert not by_name[name].required and flag in by_name[name].lost
+        assert not by_name[name].required and flag in by_name[name].lost and by_name[name].flag == flag
         assert by_name[name].unknown_without == ()
     assert by_name["patch nodes"].required and "volumes" in by_name["list volumeattachments.storage.k8s.io"].lost
+
+
+def test_what_allows_more_than_commands_do_with_it_is_an_opt_in() -> None:
+    """By the right or, of what is needed for nothing else, by the flag."""
+    every = [right for held in rights.BY_COMMAND.values() for right in held]
+    assert [str(each) for each in every if opt_in_of(str(each)) not in (None, each.opt_in)] == []
+    assert [str(each) for each in every if each.opt_in and not (opt_in_of(str(each)) or each.flag)] == []
+    assert {name for each in opt_ins.ALL for name in each.rights} <= set(map(str, every))
 
 
 def test_every_command_has_its_rights() -> None:

@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli import since_options
 from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import STDIN, Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -54,6 +55,8 @@ def answered(question: Question, around: Surroundings) -> tuple[CheckWorld, Chec
 
     request = question.request
     world = reading.opened(request, around, question.checks)
+    if opt_ins.PROXY.name in request.without:
+        world = replace(world, karpenter=replace(world.karpenter, proxied=False))
     if request.refresh:
         _refresh(world, around)
     since = since_values.moment(request.since, world.cluster.observed_at)

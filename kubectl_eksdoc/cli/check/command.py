@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, saying, since_options, unknown_options, values
+from kubectl_eksdoc.cli import exits, opt_in_options, rights, saying, since_options, unknown_options, values
 from kubectl_eksdoc.cli.check import inside, reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.fleet import options as fleet_options
@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.fleet.passing import Passed
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -125,6 +126,7 @@ def _add_judged(parser: Parser) -> None:
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
     _add_what_does_not_count(group)
+    opt_in_options.add_without(group, *opt_ins.SKIPPABLE)
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
@@ -163,12 +165,13 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
+    from kubectl_eksdoc.cli.check.choosing import chosen_from
     from kubectl_eksdoc.core.model import documents
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.against import against
     from kubectl_eksdoc.core.plan.check.areas import Gate
     from kubectl_eksdoc.core.plan.check.plan import Wish
-    from kubectl_eksdoc.core.plan.check.registry import chosen, known_codes
+    from kubectl_eksdoc.core.plan.check.registry import known_codes
     from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.render.check import FORMATS, CheckView
@@ -182,7 +185,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     gate = Gate(request.gate) if request.gate else None
     symptom = Symptom(request.symptom) if request.symptom else None
     only = codes_of(symptom) if symptom is not None else request.only
-    checks = chosen(only, gate)
+    checks = chosen_from(args)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirm_options, confirming, exits, reaching, rights
+from kubectl_eksdoc.cli import confirm_options, confirming, exits, opt_in_options, reaching, rights
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.confirming import Counted, Given
 from kubectl_eksdoc.cli.in_cluster import options as in_cluster
@@ -22,6 +22,7 @@ from kubectl_eksdoc.cli.in_cluster.options import Inside
 from kubectl_eksdoc.cli.rights import checks as check_rights
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.run_notes import is_namespace
 from kubectl_eksdoc.core.rules import schedules
@@ -53,7 +54,8 @@ _LONGEST_KEY = 253
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs."""
+    """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs. `opted`:
+    names of opt-ins that it is granted."""
 
     how: Inside
     when: When
@@ -61,6 +63,7 @@ class Wanted:
     namespace: str
     given: Given
     fleet: Fleet | None = None
+    opted: tuple[str, ...] = ()
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +78,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="NAME:KEY,…",
         help="of other clusters: an Indexed Job, each index with the kubeconfig under one of these keys of the Secret",
     )
+    opt_in_options.add_with(group, "grant it these", opt_ins.SKIPPABLE)
     confirm_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 
@@ -95,6 +99,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         (_SECRET, args.kubeconfig_secret),
         ("--yes", given.yes),
         (OBJECTS.flag, given.expect is not None),
+        (opt_in_options.WITH, args.opted),
     )
     if how is None:
         return None
@@ -122,7 +127,9 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     if request.options.namespace and not is_namespace(request.options.namespace):
         raise UsageError(f"{request.options.namespace!r} is no name of a namespace", "Give -n one that is there.")
     when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
-    return Wanted(how, when, name, namespace, given, _fleet(args.kubeconfig_secret))
+    opted = opt_in_options.opted_from(args)
+    opt_in_options.check_not_both(opted, request.without)
+    return Wanted(how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted)
 
 
 def _fleet(text: str | None) -> Fleet | None:
@@ -163,23 +170,26 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     if options.profile:
         around.note("--profile is of this machine: in the cluster it is the role of --role-arn, or a Pod Identity")
     errand = _errand(request, wanted, who)
-    held = () if wanted.fleet is not None else _granted(request, checks)
+    held = () if wanted.fleet is not None else _granted(request, wanted.opted, checks)
     docs = objects(errand, held, when=wanted.when)
     reached = reaching.words(request.source, options, who.context)
 
     def confirm() -> None:
         confirming.confirm(who, len(docs), "create", wanted.given, around.ask, of=OBJECTS)
 
-    manifests = _manifests(wanted, who, errand, docs, reached)
+    told = () if wanted.fleet is not None else _opt_ins(request, wanted, checks)
+    manifests = _manifests(wanted, who, errand, docs, reached, told)
     return shown_or_created(Ready(COMMAND, wanted.how, errand, manifests, confirm, reached), options, around)
 
 
-def _granted(request: Request, checks: Sequence[Check]) -> tuple[Permission, ...]:
+def _granted(request: Request, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
     from kubectl_eksdoc.core.plan.check.registry import needs_of
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
     past = check_rights.CHANGED if request.since is not None else ()
-    return rights.granted((*check_rights.inside(kinds_for(checks), needs_of(checks)), *past), NAMESPACE)
+    target = request.target or check_rights.NEXT
+    held = (*check_rights.narrowed(kinds_for(checks), needs_of(checks), target), *past)
+    return rights.granted(rights.needed_with(held, (), opted), NAMESPACE)
 
 
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
@@ -221,10 +231,6 @@ _OTHERS = (
     "The kubeconfigs are in Secret {}, which you make: what they run for a token, as aws, must be in the image, and "
     "their clusters grant what check reads."
 )
-_SECRETS = (
-    "It may read Secrets, for releases of Helm are in them: without that rule of its ClusterRole they are unknown, and "
-    "all else is as before."
-)
 
 
 def _identity(who: Identity, errand: Errand) -> Step:
@@ -237,11 +243,26 @@ def _identity(who: Identity, errand: Errand) -> Step:
     return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
 
 
-def _reads_secrets(docs: Sequence[Doc]) -> bool:
-    return any("secrets" in rule.get("resources", ()) for doc in docs for rule in doc.get("rules", ()))
+def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple[str, ...]:
+    """What its opt-ins allow; and those that it has not, though its checks can use them."""
+    granted, every = (
+        opt_ins.opt_ins_of(each.right for each in _granted(request, opted, checks))
+        for opted in (wanted.opted, opt_ins.NAMES)
+    )
+    left = (each for each in every if each not in granted and each.name not in request.without)
+    return (
+        *(f"Opt-in {each.said}." for each in granted),
+        *(
+            f"Not granted, so that what it tells is unknown: opt-in {each.said}. --with {each.name} grants it, "
+            f"--without {each.name} leaves it out of the scope."
+            for each in left
+        ),
+    )
 
 
-def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str]) -> Manifests:
+def _manifests(
+    wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str], told: Sequence[str]
+) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
     from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
 
@@ -254,7 +275,7 @@ def _manifests(wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc
         f"({zone}). A Job of it fails where something stands against it (exit code 1).",
         *((_OTHERS.format(wanted.fleet.secret),) if wanted.fleet is not None else ()),
         f"What it asks AWS needs {role}, with: {', '.join(actions)}",
-        *((_SECRETS,) if _reads_secrets(docs) else ()),
+        *told,
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (

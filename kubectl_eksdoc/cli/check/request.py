@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.check.since_values import Since
+from kubectl_eksdoc.cli.opt_in_options import without_from
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.since_options import since_from
 from kubectl_eksdoc.errors import UsageError
@@ -30,7 +31,7 @@ class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
     that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
     EKS is to look
-    anew first. `earlier`: a file of an earlier check, "" for none."""
+    anew first. `earlier`: a file of an earlier check, "" for none. `without`: opt-ins that are left out."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -45,6 +46,7 @@ class Request:
     since: Since | None = None
     refresh: bool = False
     earlier: str = ""
+    without: tuple[str, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
@@ -83,6 +85,7 @@ class Request:
             args.changed_since,
             args.refresh_insights,
             since_from(args),
+            without_from(args),
         )
 
     @property
@@ -100,5 +103,6 @@ class Request:
             "filename": list(self.files),
             "refresh-insights": self.refresh,
             "since": self.earlier,
+            "without": list(self.without),
         }
         return {name: value for name, value in said.items() if value}

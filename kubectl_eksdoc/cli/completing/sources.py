@@ -118,6 +118,7 @@ FLAGS: Mapping[str, Follows] = {
     # runs, and what was begun
     "--journal-namespace": Takes(Kind.NAMESPACES),
     "--probe-namespace": Takes(Kind.NAMESPACES),
+    "--karpenter-namespace": Takes(Kind.NAMESPACES),
     "--carry-on": Takes(Kind.RUNS, where=_JOURNAL),
     "--update": Free("ids of updates are in AWS alone"),
     "addon-diff --resume": Takes(Own.ADDON_UPDATES),

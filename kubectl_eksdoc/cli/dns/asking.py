@@ -26,6 +26,11 @@ class Request(Asked, Protocol):
         ...
 
     @property
+    def without(self) -> tuple[str, ...]:
+        """Opt-ins that are left out."""
+        ...
+
+    @property
     def given(self) -> Mapping[str, object]: ...
 
 

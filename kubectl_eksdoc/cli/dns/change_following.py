@@ -17,6 +17,7 @@ from kubectl_eksdoc.cli.dns.asking import Asking, rendered
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
 from kubectl_eksdoc.cli.dns.reading import ADDON, NAME
 from kubectl_eksdoc.cli.surroundings import Answer
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, LocalJournalError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -235,19 +236,20 @@ def _wanted(text: str, failed: Mapping[str, float | None]) -> Wanted:
 @contextmanager
 def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
     from kubectl_eksdoc.core.run.dns.telling import metrics_port
-    from kubectl_eksdoc.flows.dns_verify import Verifying
+    from kubectl_eksdoc.flows.dns_verify import NO_METRICS, Verifying
     from kubectl_eksdoc.wiring.dns_change import resolvers_of
 
     around = asking.around
-    connection = asking.request.options.connection
+    connection, left_out = asking.request.options.connection, opt_ins.PROXY.name in asking.request.without
     with around.edges.told_to_stop() as told, closing(resolvers_of(connection, _listed(asking))) as resolvers:
         yield Verifying(
             resolvers,
-            metrics_port(text),
+            None if left_out else metrics_port(text),
             around.edges.clock,
             around.sleep,
             told,
             lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
+            "they are left out (--without proxy)" if left_out else NO_METRICS,
         )
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirm_options, rights, saying, unknown_options
+from kubectl_eksdoc.cli import confirm_options, opt_in_options, rights, saying, unknown_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, changing_options, measure_options, reading
 from kubectl_eksdoc.cli.dns.changing import changing
@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -61,6 +62,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("What is judged")
     unknown_options.add_accepted(group, _codes, "CoreDNS")
+    opt_in_options.add_without(group, opt_ins.PROXY.name)
     change_options.add_to(parser)
     measure_options.add_to(parser)
     changing_options.add_to(parser)
@@ -96,7 +98,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     try:
         world = reading.opened(request, around)
         reach = reading.reach(request, world)
-        plan = plan_dns(reading.facts_of(world, reach.ours), reach)
+        plan = plan_dns(reading.facts_of(world, reach.ours, request.without), reach)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, reaching
 from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import coredns
+from kubectl_eksdoc.core.model import coredns, opt_ins
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.commands import Reach
@@ -35,8 +36,9 @@ def reach(request: Request, world: DnsWorld) -> Reach:
     return reaching.reach(request.source, request.options, world.cluster.identity.context)
 
 
-def facts_of(world: DnsWorld, again: tuple[str, ...] = ()) -> DnsFacts:
-    """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster.
+def facts_of(world: DnsWorld, again: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> DnsFacts:
+    """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster;
+    `without`: opt-ins that are left out.
 
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
@@ -46,7 +48,7 @@ def facts_of(world: DnsWorld, again: tuple[str, ...] = ()) -> DnsFacts:
     from kubectl_eksdoc.flows.interruption import look_at_interruption
 
     def looked() -> InterruptionPlan:
-        karpenter = world.karpenter()
+        karpenter = replace(world.karpenter(), proxied=opt_ins.PROXY.name not in without)
         return look_at_interruption(karpenter.cluster, karpenter.around, Wish(again=again))
 
     facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode)

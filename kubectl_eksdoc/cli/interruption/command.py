@@ -6,12 +6,13 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, saying, unknown_options, values
+from kubectl_eksdoc.cli import exits, opt_in_options, rights, saying, unknown_options, values
 from kubectl_eksdoc.cli.interruption import reading
 from kubectl_eksdoc.cli.interruption.request import PRINTED, Request, queue_name, stack_name
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -65,6 +66,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
     )
     unknown_options.add_accepted(group, _codes, "interruptions")
+    opt_in_options.add_without(group, opt_ins.PROXY.name)
     group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
     group.add_argument(
         "--print",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, reaching, saying
 from kubectl_eksdoc.cli.interruption.request import Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
@@ -21,7 +23,8 @@ def opened(request: Request, around: Surroundings) -> InterruptionWorld:
     """
     from kubectl_eksdoc.flows.interruption import KINDS
 
-    return opening.opened(around.open_interruption, request, around, KINDS)
+    world = opening.opened(around.open_interruption, request, around, KINDS)
+    return replace(world, proxied=opt_ins.PROXY.name not in request.without)
 
 
 def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubectl_eksdoc.cli.opt_in_options import without_from
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -21,7 +22,7 @@ _KARPENTERS = "karpenter-"
 @dataclass(frozen=True, slots=True)
 class Request:
     """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
-    that follow from what is there. `accepted`: finding codes that may be unknown."""
+    that follow from what is there. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -29,6 +30,7 @@ class Request:
     queue: str
     stack: str
     accepted: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -45,6 +47,7 @@ class Request:
             args.queue or "",
             args.stack_name or "",
             args.accept_unknown,
+            without_from(args),
         )
         if request.stack and request.printed not in ("", "stack"):
             raise UsageError(f"--stack-name is of --print stack, and --print {request.printed} makes none")
@@ -57,6 +60,7 @@ class Request:
             "queue": self.queue,
             "stack-name": self.stack,
             "accept-unknown": list(self.accepted),
+            "without": list(self.without),
         }
         return {name: value for name, value in said.items() if value}
 

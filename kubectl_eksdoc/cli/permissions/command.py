@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import opt_in_options, values
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.permissions import naming
-from kubectl_eksdoc.cli.permissions.request import PROBE_NAMESPACE, Request, account, subject
+from kubectl_eksdoc.cli.permissions.naming import Grown, Invocation
+from kubectl_eksdoc.cli.permissions.request import (
+    JOURNAL,
+    KARPENTER,
+    PROBE,
+    PROBE_NAMESPACE,
+    Request,
+    account,
+    subject,
+)
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
@@ -21,15 +33,20 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.render.look import Look
 
 NAME = "permissions"
+_OF_COMMANDS = ("--filename", "--watch")
+"""Flags of kubectl that commands have themselves."""
 
 _ABOUT = """\
-Say what an administrator must allow for commands of this tool, and no more: a ClusterRole, Roles for what is needed in
-one namespace only, and a policy of IAM. Without a command: for all that read, as one role. No cluster is asked, unless
-by --check: which of it you have.
+Print what an administrator must allow for commands of this tool, each with the flags that it is to have, and no more: a
+ClusterRole, Roles for what is needed in one namespace only, and a policy of IAM. Without a command: for all that read,
+as one role. Rights that allow much besides are opt-ins (--with). No cluster is asked, unless by --check: which of it
+you have.
 
 Examples:
   %(prog)s
+  %(prog)s --with helm-releases,proxy
   %(prog)s drain run
+  %(prog)s drain run --surge-singles
   %(prog)s check addon-diff -o yaml --bind Group:eksdoc | kubectl apply -f -
   %(prog)s addon-diff --apply --iam --cluster-name shop --region eu-west-1 --account 111122223333
   %(prog)s drain run --check
@@ -42,17 +59,17 @@ Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     """Add ``permissions``."""
     parser = commands.add_parser(
         NAME,
         help="the ClusterRole and the IAM policy of a command, and whether you have them",
-        usage="%(prog)s [COMMAND [--apply …] …] [flags]",
+        usage="%(prog)s [COMMAND [flags of it] …] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
-    parser.words = naming.flags()
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    parser.passes_on = True
+    GlobalOptions.add_to(parser, level=LEVELS - 1, own=_OF_COMMANDS)
     SourceOptions.add_early(parser)
     group = parser.add_argument_group("In the cluster (-o yaml and -o json print objects for kubectl apply -f -)")
     group.add_argument(
@@ -63,17 +80,24 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="KIND:NAME",
         help="print bindings, too: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
     )
+    opt_in_options.add_with(group, "also grant these")
     group.add_argument(
-        "--journal-namespace",
+        JOURNAL,
         default="",
         metavar="NAME",
         help=f"where runs are written down (default: that of -n, else {JOURNAL_NAMESPACE})",
     )
     group.add_argument(
-        "--probe-namespace",
+        PROBE,
         default="",
         metavar="NAME",
         help=f"where a probe's pods are made (default: {PROBE_NAMESPACE})",
+    )
+    group.add_argument(
+        KARPENTER,
+        default="",
+        metavar="NAME",
+        help=f"where Karpenter is installed (default: {SYSTEM})",
     )
     group.add_argument("--check", action="switch", default=False, help="ask the cluster which of these rights you have")
     group = parser.add_argument_group("In AWS")
@@ -94,10 +118,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="N",
         help="of a policy that is too long for one: its N-th part",
     )
-    parser.set_defaults(leaf=parser, command=run)
+    parser.set_defaults(leaf=parser, command=partial(run, grown))
 
 
-def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """
     Raises:
         EksdocError: the command line or, with --check, the cluster is at fault; the error says which.
@@ -107,9 +131,9 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.cli.permissions.gathering import doubts, reading, wanted
     from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
 
-    request = Request.from_args(args, words)
+    request = Request.from_args(args, words, grown)
     commands = request.commands or reading()
-    found = wanted(commands, request.places)
+    found = wanted(commands, request.places, request.opted)
     look = looks.decide(request.options, around.stdout, around.environ)
     doubtful = doubts(commands)
     if request.iam:
@@ -121,17 +145,32 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
 
         return checked(request, found, look, around)
     FORMATS.check(request.options.output)
-    each = () if request.commands else tuple(wanted([name], request.places) for name in naming.known())
-    view = PermissionsView(
-        role_of(request.commands), found, request.commands, request.subjects, request.place, each, __version__, doubtful
+    offered = tuple(
+        each for each in wanted(commands, request.places, opt_ins.NAMES).opt_ins if each not in found.opt_ins
     )
+    known = () if request.commands else map(naming.plain, naming.known())
+    each = tuple(wanted([one], request.places, request.opted) for one in known)
+    view = PermissionsView(
+        role_of(request.commands),
+        found,
+        request.typed,
+        request.subjects,
+        request.place,
+        each,
+        __version__,
+        doubtful,
+        request.more,
+        offered,
+    )
+    if request.options.output not in ("table", "wide"):
+        for one in found.opt_ins:
+            around.note(f"opt-in {one.said}")
     return Answer(FORMATS.render(view, request.options.output, look))
 
 
-def role_of(commands: Sequence[str]) -> str:
+def role_of(commands: Sequence[Invocation]) -> str:
     """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two."""
-    slugs = [each.replace(" --", "-").replace(" ", "-") for each in commands]
-    return f"eksdoc-{'.'.join(slugs) or 'reader'}"
+    return f"eksdoc-{'.'.join(dict.fromkeys(each.slug for each in commands)) or 'reader'}"
 
 
 def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -> str:

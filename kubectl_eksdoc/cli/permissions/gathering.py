@@ -2,55 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.permissions.naming import known
-from kubectl_eksdoc.cli.rights import Right, lost
-from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.cli.permissions.naming import Invocation, known, plain
+from kubectl_eksdoc.cli.rights import Right, asked, checks, lost
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
 
-_DNS, _COMPLETION = "coredns-lameduck", "completion"
+_COMPLETION = "completion"
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods."""
+    """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods; `karpenter`
+    of Karpenter."""
 
-    journal: str
-    probe: str
+    journal: str = ""
+    probe: str = ""
+    karpenter: str = ""
 
 
-def reading() -> tuple[str, ...]:
+def reading() -> tuple[Invocation, ...]:
     """The commands that change nothing, neither in the cluster nor in AWS, sorted. Completion is none that answers: it
     offers what these may list."""
-    anywhere = Places("", "")
-    return tuple(each for each in known() if each != _COMPLETION and not wanted_by(each, anywhere).changes)
+    every = map(plain, known())
+    return tuple(each for each in every if each.names != (_COMPLETION,) and not wanted([each], Places()).changes)
 
 
-def doubts(commands: Sequence[str]) -> tuple[str, ...]:
+def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
     """What actions of these may need besides, in sentences."""
-    asked = (question for each in commands for question in rights.of_aws(each))
-    return tuple(lost.DOUBTS[question] for question in dict.fromkeys(asked) if question in lost.DOUBTS)
+    questions = (question for each in commands for name in each.names for question in _of_aws(each, name))
+    return tuple(lost.DOUBTS[question] for question in dict.fromkeys(questions) if question in lost.DOUBTS)
 
 
-def wanted(commands: Sequence[str], places: Places) -> Wanted:
-    return together([wanted_by(each, places) for each in commands])
+def wanted(commands: Sequence[Invocation], places: Places, opted: Collection[str] = ()) -> Wanted:
+    return together([_wanted_by(each, name, places, opted) for each in commands for name in each.names])
 
 
-def wanted_by(command: str, places: Places) -> Wanted:
+def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection[str]) -> Wanted:
+    typed = shell(*command.words)
     needed = tuple(
-        Needed(_permission(command, right, places), right.required, (_lost(right),), (command,))
-        for right in rights.in_cluster(command)
+        Needed(_permission(right, places), right.required, (_lost(right),), (typed,))
+        for right in _in_cluster(command, name, opted)
     )
-    asked = tuple(
-        Asked(action, (lost.OF[question],), (command,))
-        for question in rights.of_aws(command)
+    actions = tuple(
+        Asked(action, (lost.OF[question],), (typed,))
+        for question in _of_aws(command, name)
         for action in question.actions
     )
-    return together([Wanted((command,), needed, asked)])
+    return together([Wanted((typed,), needed, actions)])
+
+
+def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
+    found = rights.in_cluster(name, command.flags, opted)
+    if not _chooses(command):
+        return found
+    narrow, whole = _narrowed(command.args), {str(each) for each in checks.CHECK}
+    kept = {str(each) for each in narrow} | {str(each) for each in (checks.CHANGED if "since" in name else ())}
+    more = (each for each in narrow if str(each) not in whole)
+    return rights.needed_with((*(r for r in found if str(r) in kept or str(r) not in whole), *more), (), opted)
+
+
+def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
+    found = rights.of_aws(name)
+    if _chooses(command):
+        from kubectl_eksdoc.cli.check.choosing import chosen_from
+        from kubectl_eksdoc.core.plan.check.registry import needs_of
+
+        besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
+        return (*checks.asked(needs_of(chosen_from(command.args))), *besides)
+    others = [each for fix, those in asked.OF_FIX.items() if fix != getattr(command.args, "fix", "") for each in those]
+    return tuple(each for each in found if each not in others) if getattr(command.args, "fix", "") else found
+
+
+def _chooses(command: Invocation) -> bool:
+    """Whether it is a ``check`` that looks at less, or further, than without its flags."""
+    flags = ("only", "gate", "symptom", "target", "without")
+    return command.words[0] == "check" and any(getattr(command.args, each, None) for each in flags)
+
+
+def _narrowed(args: argparse.Namespace) -> tuple[Right, ...]:
+    from kubectl_eksdoc.cli.check.choosing import chosen_from
+    from kubectl_eksdoc.core.plan.check.registry import needs_of
+    from kubectl_eksdoc.flows.check.looking import kinds_for
+
+    chosen = chosen_from(args)
+    return checks.narrowed(kinds_for(chosen), needs_of(chosen), args.target or checks.NEXT)
 
 
 def _lost(right: Right) -> str:
@@ -60,17 +102,14 @@ def _lost(right: Right) -> str:
     return "; ".join(filter(None, (f"unknown: {', '.join(codes)}" if codes else "", right.lost)))
 
 
-def _permission(command: str, right: Right, places: Places) -> Permission:
-    return Permission(right.verb, right.resource, right.subresource, _namespace(command, right, places))
+def _permission(right: Right, places: Places) -> Permission:
+    return Permission(right.verb, right.resource, right.subresource, _namespace(right, places))
 
 
-def _namespace(command: str, right: Right, places: Places) -> str:
+def _namespace(right: Right, places: Places) -> str:
     """ "" for everywhere."""
     if right.journal:
         return places.journal
     if right.probe:
         return places.probe
-    of_dns = [each for those in rights.MEASURED_WITH.values() for each in those]
-    if (command == f"{_DNS} --measure" and right in of_dns) or (command == f"{_DNS} --apply" and right.verb == "patch"):
-        return SYSTEM
-    return ""
+    return places.karpenter if right.karpenter else right.namespace

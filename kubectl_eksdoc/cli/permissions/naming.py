@@ -1,16 +1,48 @@
-"""Commands as words of the command line: ``drain run check addon-diff --apply`` are three."""
+"""Commands as words of the command line: ``drain run --surge-singles check addon-diff --apply`` are three."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import argparse
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
+if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.parser import Parser
+
 _OWN = "permissions"
+_NAMELESS = "%(prog)s [flags]"
+"""The usage of a command that takes no names."""
 _ALIASES = {"drain rehearse": "rehearse"}
-_SWITCHED_OFF = ("false", "0", "f")
+
+
+Grown = Callable[[tuple[str, ...]], "Parser"]
+"""The parser with the command that the words lead to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command with its flags: `words` as they are typed. `names`: under which its rights are registered. `flags`:
+    those with which it needs more (`Right.flag`). `args`: what its own parser made of the words."""
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    flags: frozenset[str] = frozenset()
+    args: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False)
+
+    @property
+    def slug(self) -> str:
+        """Of a role's name: ``drain-run-surge-singles``, ``coredns-lameduck-measure-rollout``."""
+        names = [
+            "".join((each, *(flag.removeprefix(each.split()[-1]) for flag in sorted(self.flags))))
+            for each in self.names
+        ]
+        return ".".join(re.sub("[ =-]+", "-", each) for each in names)
 
 
 def known() -> tuple[str, ...]:
@@ -19,60 +51,110 @@ def known() -> tuple[str, ...]:
     return tuple(sorted(each for each in every if each.split()[0] != _OWN))
 
 
-def flags() -> frozenset[str]:
-    """Those by which a command has other rights than without them."""
-    return frozenset(word for name in known() for word in name.split() if word.startswith("--"))
+def plain(name: str) -> Invocation:
+    """One of `known`, with no other flags."""
+    return Invocation(tuple(name.split()), (name,))
 
 
-def named(words: Sequence[str]) -> tuple[str, ...]:
+def named(words: Sequence[str], grown: Grown) -> tuple[Invocation, ...]:
     """The commands that `words` name, in their order, each once.
 
     Raises:
-        UsageError: something is no command, or a flag is not one of the command before it.
+        UsageError: something is no command, or what follows a command is not what it takes.
     """
-    return tuple(dict.fromkeys(_named(words)))
+    return tuple(dict.fromkeys(_named(words, grown)))
 
 
-def _named(words: Sequence[str]) -> Iterator[str]:
-    at, base, taken = 0, "", False
+def _named(words: Sequence[str], grown: Grown) -> Iterator[Invocation]:
+    at = 0
     while at < len(words):
         if words[at].startswith("-"):
-            flag, _, value = words[at].partition("=")
-            if value not in _SWITCHED_OFF:
-                yield _with(base, flag)
-                taken = True
-            at += 1
-            if at < len(words) and flag in _TAKE_VALUES and not value and not _begins(words[at:]):
+            flag = words[at].partition("=")[0]
+            raise UsageError(f"{flag} is a flag of a command, and stands before any", f"As in: {_with_flag(flag)}")
+        base = _longest(words[at:])
+        begin, at = at, at + len(base.split())
+        parser = _leaf(grown(tuple(base.split())), base)
+        typed = _Typed(base, parser, parser.bare())
+        at = typed.take(words, at)
+        yield typed.invocation(words[begin:at])
+
+
+class _Typed:
+    """What follows a command. Mutable: `given` for its parser, and flags `alone`, whose value is left out."""
+
+    def __init__(self, base: str, parser: Parser, bare: dict[str, str]) -> None:
+        self._base, self._parser, self._bare = base, parser, bare
+        self._given: list[str] = []
+        self._alone: set[str] = set()
+
+    def take(self, words: Sequence[str], at: int) -> int:
+        """Up to the next command; where that begins.
+
+        Raises:
+            UsageError: a word is neither a command nor what this one takes.
+        """
+        while at < len(words) and not _begins(words[at:]):
+            word, rest = words[at], words[at + 1 :]
+            flag = self._flag(word) if word.startswith("-") else None
+            if flag is None:
+                self._check_name(words[at:])
+            if flag is None or word not in flag.option_strings or word in self._bare or flag.nargs == 0:
+                self._given.append(word)
+            elif rest and not _begins(rest):
+                self._given += [word, rest[0]]
                 at += 1
-            continue
-        if base and not taken:
-            yield base
-        base, taken = _longest(words[at:]), False
-        at += len(base.split())
-    if base and not taken:
-        yield _ALIASES.get(base, base)
+            else:
+                self._alone.add(flag.option_strings[-1])
+            at += 1
+        return at
+
+    def _flag(self, word: str) -> argparse.Action:
+        """Its value may stand in the same word: ``--set=…``, ``-la=b``."""
+        from kubectl_eksdoc.cli.parser import unknown_flag
+
+        found = self._parser.flag(word.partition("=")[0])
+        if found is None and not word.startswith("--"):
+            found = self._parser.flag(word[:2])
+        if found is None:
+            raise unknown_flag(word, self._parser)
+        return found
+
+    def _check_name(self, words: Sequence[str]) -> None:
+        if self._parser.usage == _NAMELESS:
+            _longest(words)
+
+    def invocation(self, words: Sequence[str]) -> Invocation:
+        """Raises UsageError: a flag or its value is not understood."""
+        from kubectl_eksdoc.cli.parser import spelled_out, strays
+
+        path = self._base.split()
+        args, extras = self._parser.parse_known_args(spelled_out(self._given, self._bare))
+        kinds = {f"{word.partition('/')[0]}/NAME" for word in strays(extras, self._parser)}
+        name = _ALIASES.get(self._base, self._base)
+        variants = [each for each in known() if each.startswith(f"{name} --")]
+        names = tuple(each for each in variants if self._has(args, each.rpartition(" ")[2])) or (name,)
+        flags = (flag for each in names for flag in rights.flags_of(each) if flag in kinds or self._has(args, flag))
+        return Invocation((*name.split(), *words[len(path) :]), names, frozenset(flags), args)
+
+    def _has(self, args: argparse.Namespace, flag: str) -> bool:
+        """Whether it is given; with ``=``, with that value."""
+        long, _, value = flag.partition("=")
+        action = self._parser.flag(long)
+        if action is None:
+            return False
+        given = getattr(args, action.dest, action.default)
+        return str(given) == value if value else long in self._alone or given not in (None, action.default)
 
 
-_TAKE_VALUES = ("--changed-since", "--fleet", "--set", "--place", "--autoscale")
-
-
-def _with(base: str, flag: str) -> str:
-    """
-    Raises:
-        UsageError: it is no flag of the command, or makes no difference to its rights.
-    """
-    name = f"{_ALIASES.get(base, base)} {flag}"
-    if name in known():
-        return name
-    if not base:
-        raise UsageError(f"{flag} is a flag of a command, and stands before any", f"As in: {_with_flag(flag)}")
-    of_base = [each.partition(f"{base} ")[2] for each in known() if each.startswith(f"{base} --")]
-    hint = f"Flags of {base} with rights of their own: {', '.join(of_base)}" if of_base else ""
-    raise UsageError(f"with {flag}, {base!r} needs no other rights than without it{maybe(flag, of_base)}", hint)
+def _leaf(root: Parser, base: str) -> Parser:
+    found = root
+    for word in base.split():
+        found = (found.under() or {})[word]
+    return found
 
 
 def _with_flag(flag: str) -> str:
-    return next((each for each in known() if each.endswith(f" {flag}")), flag)
+    return next((each for each in known() if each.endswith(f" {flag}")), f"drain run {flag}")
 
 
 def _longest(words: Sequence[str]) -> str:

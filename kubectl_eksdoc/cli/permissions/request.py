@@ -7,9 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubectl_eksdoc.cli.opt_in_options import opted_from
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.permissions import naming
 from kubectl_eksdoc.cli.permissions.gathering import Places
+from kubectl_eksdoc.cli.permissions.naming import Grown, Invocation
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.run_notes import is_namespace
 from kubectl_eksdoc.core.plan.permissions.objects import KINDS, Subject
 from kubectl_eksdoc.core.rules.iam_resources import Place
@@ -17,16 +21,19 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 PROBE_NAMESPACE = "default"
+JOURNAL, PROBE, KARPENTER = "--journal-namespace", "--probe-namespace", "--karpenter-namespace"
 _ACCOUNT = re.compile(r"[0-9]{12}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`commands`: none for all that read. `part`: of the policy, from 1; 0 for the whole of it."""
+    """`commands`: none for all that read. `opted`: names of opt-ins. `part`: of the policy, from 1; 0 for the whole of
+    it."""
 
     options: GlobalOptions
-    commands: tuple[str, ...]
+    commands: tuple[Invocation, ...]
     places: Places
+    opted: tuple[str, ...]
     subjects: tuple[Subject, ...]
     place: Place
     iam: bool = False
@@ -34,7 +41,7 @@ class Request:
     check: bool = False
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], grown: Grown) -> Request:
         """
         Raises:
             UsageError: something is no command, or what was given does not fit together.
@@ -44,8 +51,9 @@ class Request:
         options = GlobalOptions.from_args(args)
         request = Request(
             options,
-            naming.named(words),
+            naming.named(words, grown),
             _places(options, args),
+            opted_from(args),
             tuple(args.bind),
             Place(options.region, args.account or "", options.cluster_name),
             args.iam,
@@ -59,11 +67,30 @@ class Request:
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
         said: dict[str, object] = {
-            "commands": list(self.commands),
+            "commands": list(self.typed),
+            "with": list(self.opted),
             "journal-namespace": self.places.journal,
             "probe-namespace": self.places.probe,
+            "karpenter-namespace": self.places.karpenter,
         }
         return {name: value for name, value in said.items() if value}
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The commands as a shell takes them."""
+        return tuple(shell(*each.words) for each in self.commands)
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """The words besides the commands by which the same rights are named again."""
+        usual = Places(JOURNAL_NAMESPACE, PROBE_NAMESPACE, SYSTEM)
+        namespaces = (
+            (JOURNAL, self.places.journal, usual.journal),
+            (PROBE, self.places.probe, usual.probe),
+            (KARPENTER, self.places.karpenter, usual.karpenter),
+        )
+        words = [word for flag, name, default in namespaces if name != default for word in (flag, name)]
+        return (*(("--with", ",".join(self.opted)) if self.opted else ()), *words)
 
 
 def _fits(request: Request) -> None:
@@ -80,11 +107,11 @@ def _fits(request: Request) -> None:
 
 def _places(options: GlobalOptions, args: argparse.Namespace) -> Places:
     journal = args.journal_namespace or options.namespace or JOURNAL_NAMESPACE
-    probe = args.probe_namespace or PROBE_NAMESPACE
-    for name in (journal, probe):
+    places = Places(journal, args.probe_namespace or PROBE_NAMESPACE, args.karpenter_namespace or SYSTEM)
+    for name in (places.journal, places.probe, places.karpenter):
         if not is_namespace(name):
             raise UsageError(f"{name!r} is no name of a namespace")
-    return Places(journal, probe)
+    return places
 
 
 def account(text: str) -> str:

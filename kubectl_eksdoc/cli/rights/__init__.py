@@ -6,12 +6,12 @@ Never here: asking for anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.cli.rights import asked, checks, drains, placing, probes
 from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
 from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
-from kubectl_eksdoc.cli.rights.right import Right
+from kubectl_eksdoc.cli.rights.right import Right, needed_with
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -31,10 +31,13 @@ __all__ = [
     "Right",
     "codes_lost",
     "explained",
+    "flags_of",
     "granted",
     "in_cluster",
+    "needed_with",
     "needs",
     "of_aws",
+    "where",
 ]
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
@@ -88,10 +91,15 @@ BESIDES = ("check --changed-since", "check --refresh-insights")
 """What is added to the rights of the command without that flag; the others are whole."""
 
 
-def in_cluster(command: str) -> tuple[Right, ...]:
-    """All that `command` may use in the cluster."""
+def in_cluster(command: str, flags: Collection[str] = (), opted: Collection[str] = ()) -> tuple[Right, ...]:
+    """All that `command` uses in the cluster with these `flags` (`Right.flag`) and the opt-ins that are named."""
     more = BY_COMMAND[command.partition(" --")[0]] if command in BESIDES else ()
-    return (*more, *BY_COMMAND.get(command, ()))
+    return needed_with((*more, *BY_COMMAND.get(command, ())), flags, opted)
+
+
+def flags_of(command: str) -> tuple[str, ...]:
+    """Those with which `command` needs more than without them (`Right.flag`)."""
+    return tuple(dict.fromkeys(right.flag for right in BY_COMMAND.get(command, ()) if right.flag))
 
 
 def of_aws(command: str) -> tuple[Question, ...]:
@@ -155,13 +163,21 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
 
 
 def _for_changing(rights: Sequence[Right]) -> str:
-    needed = [right for right in rights if right.required and not right.lost]  # what is given on is told by the server
-    lines = [f"    everywhere: {_together(right for right in needed if not right.journal and not right.probe)}"]
-    if any(right.journal for right in needed):
-        lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")
-    if any(right.probe for right in needed):
-        lines.append(f"    in the probe's namespace: {_together(right for right in needed if right.probe)}")
+    places: dict[str, list[Right]] = {}
+    for right in rights:
+        if right.required and not right.lost:  # what is given on is told by the server
+            places.setdefault(where(right), []).append(right)
+    lines = [f"    {place}: {_together(needed)}" for place, needed in places.items()]
     return "\n".join(["It cannot do without these rights; kubectl auth can-i tells which you have:", *lines])
+
+
+def where(right: Right) -> str:
+    """``everywhere``, ``in the journal's namespace``, ``in kube-system``."""
+    whose = {"the journal": right.journal, "the probe": right.probe, "Karpenter": right.karpenter}
+    owner = next((each for each, is_there in whose.items() if is_there), "")
+    if owner:
+        return f"in {owner}'s namespace"
+    return f"in {right.namespace}" if right.namespace else "everywhere"
 
 
 def _together(rights: Iterable[Right]) -> str:

@@ -38,6 +38,17 @@ _OF_COREDNS = (
 WISHES = tuple(f"coredns-lameduck {flag}" for flag in ("--set", "--place", "--autoscale"))
 """What is shown of a change to CoreDNS before it is applied, if it is."""
 
+OF_FIX: Mapping[str, tuple[Question, ...]] = {
+    "instance-options": (questions.MODIFY_METADATA,),
+    "template-version": (
+        questions.CREATE_TEMPLATE_VERSION,
+        questions.UPDATE_NODE_GROUP,
+        questions.UPDATE,
+        questions.UPDATES,
+    ),
+}
+"""What one fix of ``imds-probe --apply`` asks, and no other does."""
+
 BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
     "completion": (questions.CALLER, questions.CLUSTER, questions.ADDONS),
     "addon-diff": (
@@ -69,13 +80,7 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
     "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _OF_INTERRUPTION,
     "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
-    "imds-probe --apply": (
-        questions.MODIFY_METADATA,
-        questions.CREATE_TEMPLATE_VERSION,
-        questions.UPDATE_NODE_GROUP,
-        questions.UPDATE,
-        questions.UPDATES,
-    ),
+    "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
 asked besides those of the command without it, but for `WHOLE`."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from kubectl_eksdoc.cli.rights import asked, drains, probes
+from kubectl_eksdoc.cli.rights import asked as of_aws
+from kubectl_eksdoc.cli.rights import drains, probes
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import kinds, opt_ins
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.check_needs import FURTHER, Need
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import OLDEST, going, gone_before
 
@@ -23,19 +25,28 @@ _UNWRITTEN = "in which version these objects were written is unknown, where one 
 _REFUSED = "whether manifests of these would be refused today is unknown"
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
+NEXT = Version(READ_TO.major, READ_TO.minor + 1)
+"""The newest that is the next version of a cluster whose removals are all known."""
+
+
+def written(target: Version) -> tuple[Right, ...]:
+    """All that ways to that version look at, wherever they begin; one way looks at few of them."""
+    return tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, target))
+
+
 OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
-    Need.API_WRITTEN: tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, READ_TO)),
-    Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(READ_TO)),
-    Need.HELM: tuple(Right(verb, SECRETS, lost=_NO_RELEASES) for verb in ("get", "list")),
+    Need.API_WRITTEN: written(NEXT),
+    Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
+    Need.HELM: tuple(Right(verb, SECRETS, lost=_NO_RELEASES, opt_in=opt_ins.HELM_RELEASES) for verb in ("get", "list")),
     Need.PLAN_DRAIN: drains.DRAIN_PLAN,
     Need.PLAN_ADDONS: probes.ADDON_DIFF,
     Need.PLAN_IMDS: probes.IMDS_PROBE,
     Need.PLAN_DNS: (*probes.COREDNS, *probes.INTERRUPTION),
     Need.PLAN_INTERRUPTION: probes.INTERRUPTION,
 }
-"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that any way needs; one way needs few
-of them. What is not in here needs no right of the cluster."""
+"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
+What is not in here needs no right of the cluster."""
 
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
 _GROUPS = (questions.NODE_GROUPS, questions.NODE_GROUP)
@@ -52,9 +63,9 @@ ASKED_OF_NEED: Mapping[Need, tuple[Question, ...]] = {
     Need.SUBNETS: (questions.SUBNETS,),
     Need.QUOTAS: (questions.QUOTA, questions.METRICS),
     Need.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
-    Need.PLAN_IMDS: asked.BY_COMMAND["imds-probe"],
-    Need.PLAN_DNS: asked.BY_COMMAND["coredns-lameduck"],
-    Need.PLAN_INTERRUPTION: asked.BY_COMMAND["interruption"],
+    Need.PLAN_IMDS: of_aws.BY_COMMAND["imds-probe"],
+    Need.PLAN_DNS: of_aws.BY_COMMAND["coredns-lameduck"],
+    Need.PLAN_INTERRUPTION: of_aws.BY_COMMAND["interruption"],
 }
 """What is not in here asks AWS nothing."""
 WHOSE = (questions.CALLER, questions.CLUSTER)
@@ -62,10 +73,10 @@ WHOSE = (questions.CALLER, questions.CLUSTER)
 
 
 def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
-    """By what is allowed: several commands say different things of the same right."""
-    found: dict[str, Right] = {}
+    """By what is allowed, and where: several commands say different things of the same right."""
+    found: dict[object, Right] = {}
     for right in rights:
-        found.setdefault(str(right), right)
+        found.setdefault(right.what, right)
     return tuple(found.values())
 
 
@@ -83,11 +94,21 @@ ASKED: tuple[Question, ...] = tuple(
 )
 
 
-def inside(kinds_read: Collection[Resource], needs: Collection[Need]) -> tuple[Right, ...]:
-    """Those that chosen checks need, by the lists that they judge by and by what else."""
-    needed = {str(right) for need in needs for right in OF_NEED.get(need, ())}
-    listed = {str(Right("list", each)) for each in kinds_read}
-    return tuple(each for each in CHECK if each.required or str(each) in needed | listed)
+def narrowed(kinds_read: Collection[Resource], needs: Collection[Need], target: Version = NEXT) -> tuple[Right, ...]:
+    """Those that chosen checks need, by the lists that they judge by and by what else, on ways to that version."""
+    listed = {Right("list", each).what for each in kinds_read}
+    of_needs = OF_NEED if target == NEXT else {**OF_NEED, Need.API_WRITTEN: written(target)}
+    return _each_once(
+        (
+            *(each for each in CHECK if each.required or each.what in listed),
+            *(right for need, each in of_needs.items() if need in needs for right in each),
+        )
+    )
+
+
+def asked(needs: Collection[Need]) -> tuple[Question, ...]:
+    """As `narrowed`, of AWS."""
+    return (*WHOSE, *(question for need, each in ASKED_OF_NEED.items() if need in needs for question in each))
 
 
 _UNSEEN = "what has changed of these since then is unknown"
@@ -95,5 +116,7 @@ CHANGED = tuple(Right("list", each, lost=_UNSEEN) for each in (*kinds.HISTORY_OF
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
 """Of ``--changed-since``, besides."""
 
-SNAPSHOT = _each_once((*CHECK, *probes.ADDON_AFTER, *CHANGED))
+SNAPSHOT = _each_once(
+    (*CHECK, *probes.ADDON_AFTER, *CHANGED, *written(Version(READ_TO.major, READ_TO.minor + FURTHER)))
+)
 """All that is read by whichever command."""

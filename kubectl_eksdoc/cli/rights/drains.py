@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import kinds, opt_ins
 from kubectl_eksdoc.core.model.kinds import Resource
 
 _LOST: Mapping[Resource, str] = {
@@ -40,8 +40,11 @@ _EVICT = (
 )
 _NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
 _NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
-_RESTARTED = tuple(Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED) for verb in ("get", "patch"))
-_DELETED = (Right("delete", kinds.PODS, lost=_NOT_DELETED),)
+_RESTARTED = tuple(
+    Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=opt_ins.PATCH_WORKLOADS)
+    for verb in ("get", "patch")
+)
+_DELETED = (Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=opt_ins.DELETE_PODS),)
 _DETACHED = "a node is done without a look at the volumes of its pods: they may still be attached to it"
 READ_FOR_RUNS = tuple(
     replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
@@ -50,12 +53,8 @@ READ_FOR_RUNS = tuple(
 )
 WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
-
-
-def inside(surges: bool) -> tuple[Right, ...]:
-    """Those of a run that nobody watches over: it deletes no pod past its budget, and restarts what it `surges`."""
-    return tuple(each for each in RUN if each not in _DELETED and (surges or each not in _RESTARTED))
-
+INSIDE = tuple(each for each in RUN if each not in _DELETED)
+"""Those of a run that nobody watches over: it deletes no pod past its budget."""
 
 ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
 STATUS = (*JOURNAL_READ, Right("list", kinds.NODES, lost="runs whose journal is gone are not found"))

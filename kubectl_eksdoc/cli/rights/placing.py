@@ -32,10 +32,12 @@ def _placing(placed: Iterable[Resource], optional: Collection[Resource] = ()) ->
 
 
 def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
-    return tuple(dict.fromkeys(replace(each, required=True, lost=_GIVEN) for each in rights))
+    """Everywhere: of a Job nobody knows in which namespace it will find what it looks for."""
+    everywhere = (replace(each, required=True, lost=_GIVEN, namespace="", karpenter=False) for each in rights)
+    return tuple(dict.fromkeys(everywhere))
 
 
 CHECK_PLACED = _placing((each for each in PLACED if each.kind not in _OF_RUN), (kinds.CONFIG_MAPS,))
 RUN_PLACED = _placing(each for each in PLACED if each.kind not in _OF_CHECK)
-CHECK = (*CHECK_PLACED, *_given((*checks.CHECK, *checks.CHANGED)))
-RUN = (*RUN_PLACED, *_given((*drains.DRAIN_PLAN, *drains.inside(surges=True))))
+CHECK = (*CHECK_PLACED, *_given(checks.CHECK))
+RUN = (*RUN_PLACED, *_given((*drains.DRAIN_PLAN, *drains.INSIDE)))

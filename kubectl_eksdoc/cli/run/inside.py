@@ -84,7 +84,8 @@ def inside(
     away = avoided((target.node for target in read.plan.targets), read.cluster.nodes)
     if not rooms(read.cluster.nodes, away):
         around.note("no node is left now on which the Job's pod may run: it waits until another one joins")
-    held = drains.inside(wanted.plan.policy.surge_singles)
+    flags = ("--surge-singles",) if wanted.plan.policy.surge_singles else ()
+    held = rights.needed_with(drains.INSIDE, flags, ())
     docs = objects(errand, rights.granted(held, wanted.namespace), away)
     reached = reaching.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
     ready = Ready(

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, opt_in_options, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -55,6 +56,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
     group = parser.add_argument_group("Where to")
     group.add_argument("--overwrite", action="switch", default=False, help="in the place of a file that is there")
+    opt_in_options.add_without(parser.add_argument_group("What is in it"), *opt_ins.SKIPPABLE)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -63,6 +65,7 @@ class Request:
     options: GlobalOptions
     source: SourceChoice
     path: str
+    without: tuple[str, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -82,7 +85,7 @@ class Request:
             raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
         if os.path.exists(path) and not args.overwrite:
             raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")
-        return Request(GlobalOptions.from_args(args), source, path)
+        return Request(GlobalOptions.from_args(args), source, path, opt_in_options.without_from(args))
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -103,12 +106,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     try:
         with ProgressLine(around.stderr) as progress:
             taken = around.take_snapshot(
-                request.path, request.source, options.connection, wanted, progress, __version__
+                request.path, request.source, options.connection, wanted, progress, __version__, request.without
             )
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     shown = looks.decide(options, around.stdout, around.environ)
-    text = FORMATS.render(SnapshotView(taken, request.path), options.output, shown)
+    text = FORMATS.render(SnapshotView(taken, request.path, request.without), options.output, shown)
     return Answer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 

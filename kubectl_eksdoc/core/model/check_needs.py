@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
+FURTHER = 4
+"""So many versions an upgrade may go at once, for which a snapshot holds all that is asked."""
+
 
 class Need(str, Enum):
     """Gathered only where a chosen check judges by it, so that no right is needed for what nobody asks."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Finding, Remedy
+from kubectl_eksdoc.core.model.opt_ins import how_to
 
 
 def allow(right: str) -> Remedy:
-    return Remedy(f"Allow {right}, or have somebody look who may.")
+    return _with_opt_in(f"Allow {right}, or have somebody look who may.", right)
 
 
 def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
@@ -20,5 +21,10 @@ def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
 
 def of_snapshot(found: Finding) -> Finding:
     """`found` of a snapshot: what nobody might read then is not in it, whoever looks now."""
-    again = Remedy(f"Allow {found.missing}, and take the snapshot again.")
+    again = _with_opt_in(f"Allow {found.missing}, and take the snapshot again.", found.missing)
     return replace(found, remedy=tuple(again if each == allow(found.missing) else each for each in found.remedy))
+
+
+def _with_opt_in(sentence: str, right: str) -> Remedy:
+    """An opt-in is named, with its risk."""
+    return Remedy(" ".join(filter(None, (sentence, how_to(right)))))

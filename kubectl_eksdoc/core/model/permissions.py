@@ -26,9 +26,14 @@ class Permission(NamedTuple):
         return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
 
     @property
+    def right(self) -> str:
+        """``create pods/eviction``, wherever it is."""
+        return f"{self.verb} {self.of}"
+
+    @property
     def said(self) -> str:
         """``create pods/eviction``, ``create leases.coordination.k8s.io in namespace kube-system``."""
-        return f"{self.verb} {self.of}{f' in namespace {self.namespace}' if self.namespace else ''}"
+        return f"{self.right}{f' in namespace {self.namespace}' if self.namespace else ''}"
 
 
 class Need(NamedTuple):

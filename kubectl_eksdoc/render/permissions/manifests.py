@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.plan.permissions.objects import Called, objects
 from kubectl_eksdoc.render.in_cluster import Manifests, Step
+from kubectl_eksdoc.render.permissions.steps import again
 from kubectl_eksdoc.render.permissions.view import PermissionsView
-from kubectl_eksdoc.render.permissions.words import NO_SECRETS, about, reads_secrets
+from kubectl_eksdoc.render.permissions.words import about, not_granted, risks
 
 
 def manifests(view: PermissionsView) -> Manifests:
@@ -19,13 +19,12 @@ def manifests(view: PermissionsView) -> Manifests:
 def _notes(view: PermissionsView) -> Iterator[str]:
     if not view.subjects:
         yield "Nobody is bound to it: --bind Group:NAME prints the bindings, too."
-    if reads_secrets(view.wanted):
-        yield NO_SECRETS
+    yield from risks(view.wanted)
+    yield from not_granted(view)
     optional = [each.permission.said for each in view.wanted.needed if not each.required]
     if optional:
         yield f"Without these all else is answered, and what rests on them is unknown: {'; '.join(optional)}"
 
 
 def _steps(view: PermissionsView) -> tuple[Step, ...]:
-    commands = tuple(word for each in view.given for word in each.split())
-    return (Step("what rests on each:", shell("kubectl", "eksdoc", "permissions", *commands, "-o", "wide")),)
+    return (Step("what rests on each:", f"{again(view)} -o wide"),)

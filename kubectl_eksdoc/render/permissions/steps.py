@@ -12,10 +12,9 @@ _OURS = ("kubectl", "eksdoc", "permissions")
 
 def steps(view: PermissionsView) -> tuple[Step, ...]:
     """First the cluster, then AWS, then whether it has come about."""
-    commands = tuple(word for each in view.given for word in each.split())
     group = next((each.name for each in view.subjects if each.kind == "Group"), view.name)
     bind = tuple(word for each in view.subjects for word in ("--bind", _said(each.kind, each.name, each.namespace)))
-    printed = shell(*_OURS, *commands, "-o", "yaml", *(bind or ("--bind", f"Group:{group}")))
+    printed = f"{again(view)} {shell('-o', 'yaml', *(bind or ('--bind', f'Group:{group}')))}"
     found = [
         Step("grant it in the cluster:", f"{printed} | kubectl apply -f -"),
         Step(
@@ -25,13 +24,18 @@ def steps(view: PermissionsView) -> tuple[Step, ...]:
         ),
     ]
     if view.wanted.asked:
-        policy = shell(*_OURS, *commands, "--iam", *_where(view.place))
+        policy = f"{again(view)} {shell('--iam', *_where(view.place))}"
         created = f"aws iam create-policy --policy-name {view.name}"
         found += [
             Step("write its policy of IAM:", f"{policy} > policy.json"),
             Step("create that, then attach it:", f"{created} --policy-document file://policy.json"),
         ]
-    return (*found, Step("look whether you have it:", shell(*_OURS, *commands, "--check")))
+    return (*found, Step("look whether you have it:", f"{again(view)} --check"))
+
+
+def again(view: PermissionsView) -> str:
+    """The command that prints the same rights."""
+    return " ".join((shell(*_OURS), *view.given, *((shell(*view.more),) if view.more else ())))
 
 
 def _said(kind: str, name: str, namespace: str) -> str:

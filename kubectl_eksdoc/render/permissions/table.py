@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.rules import iam_resources
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.permissions.steps import steps
 from kubectl_eksdoc.render.permissions.view import PermissionsView
-from kubectl_eksdoc.render.permissions.words import NO_SECRETS, about, reads_secrets
+from kubectl_eksdoc.render.permissions.words import about, not_granted, risks
 from kubectl_eksdoc.render.sections import MARGIN, Title, titled
 from kubectl_eksdoc.render.tables import Cell, Column, Row, plain
 from kubectl_eksdoc.render.text import clean, shown, wrap
@@ -40,7 +40,7 @@ def _text(view: PermissionsView, look: Look, full: bool) -> str:
         *(wrap(shown(each, look), look.columns) for each in view.doubts),
         _drawn(Title("Commands", " and what each needs"), _COMMANDS, every, look, full),
         titled(Title("What to do"), _steps(view, look), look),
-        wrap(NO_SECRETS, look.columns) if reads_secrets(wanted) else [],
+        titled(Title("Opt-ins"), _opt_ins(view, look), look),
         [] if full else wrap(_FOR_KUBECTL, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -132,6 +132,11 @@ def _command(each: Wanted) -> Row:
         str(sum(one.required for one in each.needed)),
         str(len(each.asked)),
     ]
+
+
+def _opt_ins(view: PermissionsView, look: Look) -> list[str]:
+    told = (*risks(view.wanted), *not_granted(view))
+    return [line for each in told for line in wrap(shown(f"- {each}", look), look.columns, MARGIN)]
 
 
 def _steps(view: PermissionsView, look: Look) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.opt_ins import OptIn
 from kubectl_eksdoc.core.plan.permissions.held import Held
 from kubectl_eksdoc.core.plan.permissions.objects import Subject
 from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
@@ -15,7 +16,8 @@ from kubectl_eksdoc.core.rules.iam_resources import Place
 @dataclass(frozen=True, slots=True)
 class PermissionsView:
     """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
-    there is, where none was named. `doubts`: what an action may need besides, in sentences."""
+    there is, where none was named. `doubts`: what an action may need besides, in sentences. `more`: the words by which
+    the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use."""
 
     name: str
     wanted: Wanted
@@ -25,6 +27,8 @@ class PermissionsView:
     each: tuple[Wanted, ...]
     tool_version: str
     doubts: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    offered: tuple[OptIn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
 from kubectl_eksdoc.render.permissions.view import PermissionsView
 from kubectl_eksdoc.render.text import joined
-
-NO_SECRETS = (
-    "It may read Secrets, for the releases of Helm are in them: without that rule they are unknown, and all else is as "
-    "before."
-)
 
 
 def about(view: PermissionsView) -> str:
@@ -24,5 +21,11 @@ def _changes(wanted: Wanted) -> str:
     return "Something can be changed with it." if wanted.changes else "It changes nothing."
 
 
-def reads_secrets(wanted: Wanted) -> bool:
-    return any(each.permission.resource.plural == "secrets" for each in wanted.needed)
+def risks(wanted: Wanted) -> Iterator[str]:
+    """What its opt-ins allow, each in a sentence."""
+    return (f"Opt-in {each.said}." for each in wanted.opt_ins)
+
+
+def not_granted(view: PermissionsView) -> Iterator[str]:
+    """Opt-ins that the commands can use, each in a sentence."""
+    return (f"Not granted: opt-in {each.said}. To grant it: --with {each.name}." for each in view.offered)

@@ -18,7 +18,9 @@ def document(view: SnapshotView) -> Fields:
     return {
         "apiVersion": API_VERSION,
         "kind": SNAPSHOT,
-        "metadata": cast(Json, metadata(cluster, {}, view.tool_version)),
+        "metadata": cast(
+            Json, metadata(cluster, {"without": list(view.without)} if view.without else {}, view.tool_version)
+        ),
         "file": view.path,
         "bytes": view.taken.size,
         "answersOfAws": scene.calls,

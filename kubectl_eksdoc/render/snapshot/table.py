@@ -23,7 +23,8 @@ def table(view: SnapshotView, look: Look, full: bool) -> str:
     lines += [*drawn(Title("In it"), (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), look, full), ""]
     if view.lacking:
         lines += [*told(Title("Not in it"), (f"{what}: {why}" for what, why in view.lacking), look), ""]
-    lines += [shown(f"{MARGIN}{shell('kubectl', 'eksdoc', 'check', '--snapshot', view.path)}", look)]
+    left_out = ("--without", ",".join(view.without)) if view.without else ()
+    lines += [shown(f"{MARGIN}{shell('kubectl', 'eksdoc', 'check', '--snapshot', view.path, *left_out)}", look)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.opt_ins import how_to
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 
 
@@ -19,10 +20,12 @@ class Taken(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SnapshotView:
-    """`path`: the file. Of the demo, whose incidents each have a scene, the first is shown."""
+    """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
+    is shown."""
 
     taken: Taken
     path: str
+    without: tuple[str, ...] = ()
     tool_version: str = __version__
 
     @property
@@ -36,4 +39,5 @@ class SnapshotView:
         found = [(read.resource.full_name, read.detail) for read in scene.reads if not read.known]
         if scene.aws is not None:
             found.append(("AWS", scene.aws.why))
-        return (*found, *sorted(pair for each in every for pair in each.left_out.items()))
+        told = sorted(pair for each in every for pair in each.left_out.items())
+        return (*found, *((what, ". ".join(filter(None, (why, how_to(what))))) for what, why in told))

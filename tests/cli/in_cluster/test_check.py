@@ -47,6 +47,12 @@ def shown(ann: Machine, *more: str) -> list[Doc]:
     return found
 
 
+def container_of(text: str) -> Doc:
+    cron_job = yaml_documents(text)[-1]
+    (found,) = cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    return dict(found)
+
+
 def allowed(docs: list[Doc]) -> set[str]:
     return {
         f"{verb} {name}{'.' + group if group else ''}"
@@ -66,9 +72,15 @@ def test_it_prints_objects_that_kubernetes_takes(api: Api, ann: Machine) -> None
 
 
 def test_its_rights_are_those_of_what_it_looks_at(ann: Machine) -> None:
-    assert allowed(shown(ann)) == {str(right) for right in rights.BY_COMMAND["check"]}
+    whole = {str(right) for right in rights.BY_COMMAND["check"]}
+    assert allowed(shown(ann)) == whole - {"get secrets", "list secrets", "get pods/proxy"}
+    assert allowed(shown(ann, "--with", "helm-releases,proxy")) == whole
+    assert allowed(shown(ann, "--with", "proxy", "--without", "helm-releases")) == whole - {
+        "get secrets",
+        "list secrets",
+    }
     past = {str(right) for command in ("check", "check --changed-since") for right in rights.BY_COMMAND[command]}
-    assert allowed(shown(ann, "--changed-since", "2h")) == past
+    assert allowed(shown(ann, "--changed-since", "2h", "--with", "proxy", "--with", "helm-releases")) == past
     assert allowed(shown(ann, "--only", "kubelet-skew")) == {"list nodes", "list pods"}
     assert "get secrets" not in allowed(shown(ann, "--only", "kube-proxy-skew,kubelet-skew"))
 
@@ -98,7 +110,14 @@ def test_yaml_says_in_words_what_it_is(ann: Machine) -> None:
     assert "a CronJob looks whether lab may be upgraded, at '0 6 * * mon-fri' (UTC)" in head
     assert "aws eks create-pod-identity-association --cluster-name lab" in head
     assert "create-pod-identity" not in ann.run(*DAILY, "--role-arn", "arn:aws:iam::111122223333:role/x").out
-    assert "eks:DescribeCluster" in head and "It may read Secrets" in head
+    assert "eks:DescribeCluster" in head and "Not granted, so that what it tells is unknown: opt-in proxy" in head
+    assert "Opt-in helm-releases (get secrets, list secrets) reads every Secret" in ann.run(
+        *DAILY, "--with", "helm-releases"
+    ).out.replace("\n# ", " ")
+    left_out = ann.run(*DAILY, "--without", "helm-releases")
+    assert "ecret" not in left_out.out and "--without helm-releases" in " ".join(container_of(left_out.out)["args"])
+    both = ann.run(*DAILY, "--with", "proxy", "--without", "proxy")
+    assert both.code == 2 and "exclude each other" in both.err
     assert "kubectl create job -n kube-system eksdoc-check-now --from cronjob/eksdoc-check" in head
     assert "Secrets" not in ann.run(*DAILY, "--only", "kubelet-skew").out
     (logs,) = (line for line in head.splitlines() if "kubectl logs" in line)

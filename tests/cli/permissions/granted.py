@@ -49,7 +49,8 @@ class Held(NamedTuple):
 
 @cache
 def printed(*commands: str) -> tuple[Held, ...]:
-    """What the roles grant that ``permissions COMMAND … -o yaml`` prints; `commands` as they are typed."""
+    """What the roles grant that ``permissions COMMAND … -o yaml`` prints; `commands` as they are typed, with their
+    flags."""
     ran = run_cli("permissions", *(word for each in commands for word in each.split()), "-o", "yaml")
     assert ran.code == 0, ran.err
     return tuple(held(yaml_documents(ran.out)))

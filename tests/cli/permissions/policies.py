@@ -23,7 +23,7 @@ def asks_aws(line: Line) -> bool:
 
 @cache
 def policy(command: str) -> frozenset[str]:
-    """Actions of IAM."""
+    """Actions of IAM; `command` with its flags."""
     ran = run_cli("permissions", *command.split(), "--iam")
     assert ran.code == 0, ran.err
     return frozenset(action for each in json.loads(ran.out)["Statement"] for action in each["Action"])

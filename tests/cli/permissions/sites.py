@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.rights import checks, drains
+from kubectl_eksdoc.cli.rights.checks import written
 from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.check_needs import FURTHER
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.demo.interruption.cluster import logs
 from kubectl_eksdoc.embedded.demo.meta import NOW
@@ -25,11 +31,13 @@ if TYPE_CHECKING:
 class Line:
     """A command line that reads, and the command of whose rights it is. `at`: the name of a site. `never`: rights that
     it does not ask for here, and why it may elsewhere; `not_lost`: without which it lacks nothing, and why. `like`:
-    with that command the rights that both have are removed already."""
+    with that command the rights that both have are removed already. `granted`: by which flags of ``permissions`` its
+    role is more than what the command line itself says."""
 
     command: str
     words: str
     at: str = "rich"
+    granted: str = ""
     never: Mapping[str, str] = field(default_factory=dict)
     not_lost: Mapping[str, str] = field(default_factory=dict)
     like: str = ""
@@ -37,26 +45,52 @@ class Line:
     def __str__(self) -> str:
         return self.words
 
+    @property
+    def role(self) -> str:
+        """What is asked of ``permissions``: this very command line."""
+        return f"{self.words.replace(' -o json', '')} {self.granted}".strip()
 
+
+_THERE = "--karpenter-namespace karpenter"
+_PROXY, _ALL_OF_IT = "--with proxy", "--with proxy,helm-releases"
 _WAY = "one way of versions looks at few of the kinds of which versions go: this one is gone since 1.22"
 _IN_LISTS = {"get pods": "what is looked at of one pod is in the list of all that the file holds"}
 _LOOKED_AT = {"list certificatesigningrequests.certificates.k8s.io": _WAY}
-_POLICIES = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
-_NEXT_WAY = {
-    f"list {each}.admissionregistration.k8s.io": "kept for the way to the next version alone" for each in _POLICIES
+_FIRST, _LAST = Version(1, 24), Version(1, 24 + FURTHER)
+_NEXT_WAYS = {
+    right: "of ways that begin later: test_reading has them all"
+    for each in written(Version(READ_TO.major, READ_TO.minor + FURTHER))
+    if (right := str(each)) not in {*map(str, checks.LISTED), *map(str, drains.DRAIN_PLAN)}
+    if each.resource not in {*going(_FIRST, _LAST), *gone_before(_FIRST)}
 }
+"""Of a snapshot of that version of a cluster."""
 _NOTHING = "no update of the add-on comes of it here, so none of its objects is looked at"
 _NO_UPDATE = {f"get {each}": _NOTHING for each in ("poddisruptionbudgets.policy", "serviceaccounts")}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
     Line("rehearse", "rehearse --nodegroup blue -o json", like="drain plan"),
-    Line("check", "check --target 1.35 -o json", never=_LOOKED_AT),
-    Line("check --changed-since", "check --target 1.35 --changed-since 24h -o json", never=_LOOKED_AT, like="check"),
+    Line("check", "check --target 1.37 -o json", granted=f"{_THERE} {_ALL_OF_IT}", never=_LOOKED_AT),
+    Line(
+        "check",
+        "check --target 1.37 --without proxy,helm-releases -o json",
+        granted=_THERE,
+        never=_LOOKED_AT,
+        like="check",
+    ),
+    Line("check", "check --only kubelet-skew -o json", like="check"),
+    Line(
+        "check --changed-since",
+        "check --target 1.37 --changed-since 24h -o json",
+        granted=f"{_THERE} {_ALL_OF_IT}",
+        never=_LOOKED_AT,
+        like="check",
+    ),
     Line("addon-diff", "addon-diff --all -o json"),
     Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
     Line("imds-probe", "imds-probe -o json", "instances"),
-    Line("coredns-lameduck", "coredns-lameduck -o json"),
-    Line("coredns-lameduck", "coredns-lameduck -o json", "incident"),
+    Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}"),
+    Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY),
+    Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "incident", like="coredns-lameduck"),
     Line("coredns-lameduck --set", "coredns-lameduck --set lameduck=20s -o json", like="coredns-lameduck"),
     Line(
         "coredns-lameduck --place",
@@ -70,8 +104,17 @@ LINES = (
         never=_NO_UPDATE,
         like="coredns-lameduck --set",
     ),
-    Line("interruption", "interruption -o json", "incident"),
-    Line("snapshot", "snapshot FILE --overwrite -o json", "rich", _LOOKED_AT | _NEXT_WAY, _IN_LISTS, "check"),
+    Line("interruption", "interruption -o json", "incident", _PROXY),
+    Line("interruption", "interruption --without proxy -o json", "incident", like="interruption"),
+    Line(
+        "snapshot",
+        "snapshot FILE --overwrite -o json",
+        "rich",
+        f"{_THERE} {_ALL_OF_IT}",
+        _LOOKED_AT | _NEXT_WAYS,
+        _IN_LISTS,
+        "check",
+    ),
     Line("drain status", "drain status -o json"),
     Line("drain status --attach", "drain status old-1 --attach -o json", like="drain plan"),
 )
@@ -140,6 +183,20 @@ def incident(aws: World) -> Site:
     aws.client("iam").attach_role_policy(RoleName=ROLE, PolicyArn=policy)
     aws.forget_calls()
     return site
+
+
+def of_version(version: str) -> Callable[[World], Site]:
+    """A small cluster that EKS says to be of that version."""
+
+    def made(aws: World) -> Site:
+        aws.reset()
+        role = "arn:aws:iam::111122223333:role/reader"
+        aws.client("eks").create_cluster(
+            name=NAME, version=version, roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]}
+        )
+        return Site(worlds.plane_of("small-traps", None))
+
+    return made
 
 
 MADE: Mapping[str, Callable[[World], Site]] = {"rich": rich, "instances": instances, "incident": incident}

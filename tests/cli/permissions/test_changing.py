@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
@@ -19,9 +20,11 @@ from kubectl_eksdoc.embedded.serving.server import serving
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, printed, unregistered
 from tests.cli.permissions.test_reading import required
+from tests.cli.run import test_means
 from tests.cli.run.served import EVICTED, Machine, machine
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
+from tests.flows.singles import single
 
 ADMIN = (Held("*", "*", "*"),)
 BLUE = ("--nodegroup", "blue", "--yes", "--expect-nodes", "1")
@@ -92,23 +95,17 @@ def rollback(at: Shop) -> Ran:
     return at.other.run("drain", "rollback", at.is_run(), "--yes", "--expect-nodes", "1")
 
 
-_LOST = "asked where an answer was lost"
-_CHOSEN = {
-    "get deployments.apps": "of --surge-singles",
-    "patch deployments.apps": "of --surge-singles",
-    "delete pods": "of --delete-past-budget",
-    "get pods": _LOST,
-}
+_LOST = "asked where an answer was lost: tests/kube/field/test_means.py"
 _BEGUN = {
     "create configmaps": "its journal has room left",
     "create leases.coordination.k8s.io": "the lock is there since the run was begun",
 }
 COMMANDS: Mapping[str, tuple[Callable[[Shop], Ran], Mapping[str, str]]] = {
-    "drain run": (drain_run, _CHOSEN | {"list configmaps": "read again by whoever carries on"}),
+    "drain run": (drain_run, {"get pods": _LOST, "list configmaps": "read again by whoever carries on"}),
     "drain status": (status, {}),
     "drain pause": (pause, {}),
     "drain abort": (abort, {}),
-    "drain resume": (resume, _CHOSEN | _BEGUN),
+    "drain resume": (resume, _BEGUN | {"get pods": _LOST}),
     "drain rollback": (rollback, _BEGUN | {"get pods": _LOST, "get configmaps": "where the lists have not told yet"}),
 }
 """What is done with a command, and the rights that it does not use then, each with the reason."""
@@ -123,6 +120,62 @@ def test_its_role_is_enough_and_no_other_request_is_sent(command: str, tmp_path:
     assert unregistered(at.who.asked, role) == []
     unused = [right.said for right in role if not any(right.allows(action) for action in at.who.asked)]
     assert set(unused) <= set(never)
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """A run with `flags` on a cluster `made` for it. `uses`: what a run without them does not need, or not there;
+    `typed`: how it is confirmed."""
+
+    flags: str
+    uses: tuple[str, ...]
+    made: Callable[[], ControlPlane] = lambda: worlds.plane_of("small-traps")
+    speed: float = worlds.SPEED
+    typed: str = "lab 1\n"
+    times: int = 1
+
+
+FLAGGED = (
+    Flagged(
+        "--surge-singles",
+        ("get deployments.apps", "patch deployments.apps"),
+        lambda: test_means.plane_of(*single()),
+        test_means.SPEED,
+    ),
+    Flagged(
+        "--delete-past-budget default/db-0",
+        ("delete pods",),
+        lambda: test_means.plane_of(*test_means.db()),
+        test_means.SPEED,
+        "lab 1\ndefault/db-0\n",
+    ),
+    Flagged("--carry-on 20261120-093000-abcd", ("list configmaps",), times=2),
+)
+
+
+@pytest.mark.parametrize("of", FLAGGED, ids=lambda of: of.flags)
+def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, tmp_path: Path) -> None:
+    words = f"drain run --nodegroup blue {of.flags}"
+    role = printed(words)
+    who = Watched("other", role)
+    api = Api(of.made(), Setup(Access({"other": who})), Scaled(time.monotonic, of.speed))
+    with serving(api) as server:
+        ben = machine(server, tmp_path / "ben", "other")
+        ben.types = of.typed
+        ran = [ben.run(*words.split()) for _ in range(of.times)][-1]
+    assert ran.code in (0, 1), ran.err
+    assert unregistered(who.asked, role) == []
+    unused = {right.said for right in role if not any(right.allows(action) for action in who.asked)}
+    assert unused.isdisjoint(of.uses) and set(of.uses) <= {right.said for right in role}
+
+
+def test_each_right_of_a_run_is_used_by_one_of_them() -> None:
+    used = {right for of in FLAGGED for right in of.uses}
+    whole = {right.said for right in printed("drain run --with patch-workloads,delete-pods")}
+    _, never = COMMANDS["drain run"]
+    plain = {right.said for right in printed("drain run")}
+    assert {right for right in never if never[right] != _LOST} <= used
+    assert whole - plain <= used
 
 
 def without(command: str, right: Held, folder: Path) -> list[str]:

@@ -24,7 +24,7 @@ __all__ = ["prod"]
 
 
 def runs(ann: Desk, line: Line) -> Ran:
-    return ann.run(line.words, printed(line.command))[0]
+    return ann.run(line.words, printed(line.role))[0]
 
 
 def problems(whole: Ran, fewer: Ran, action: str) -> list[str]:

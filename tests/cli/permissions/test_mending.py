@@ -3,6 +3,7 @@ prints for it, and with each right removed that is its own: on served clusters, 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.permissions.gathering import reading
 from kubectl_eksdoc.cli.permissions.naming import known
 from tests.cli.permissions import grounds
 from tests.cli.permissions.answers import BUG
-from tests.cli.permissions.granted import Held, Watched, printed, unregistered
+from tests.cli.permissions.granted import Held, Watched, held, printed, unregistered
 from tests.cli.permissions.grounds import Made
 from tests.cli.permissions.policies import CALLED, allow, calls, policy
 from tests.cli.permissions.test_changing import COMMANDS
@@ -30,7 +32,9 @@ DONE, FOUND, UNSURE = 0, 1, 5
 @dataclass(frozen=True)
 class Change:
     """A command line that changes something, and the command of whose rights it is. `like`: that command's rights are
-    removed elsewhere; `silent`: without which it does the same, and why."""
+    removed elsewhere; `silent`: without which it does the same, and why. `never`: rights that it does not use here, and
+    why it may elsewhere, with the tests that do. `granted`: by which flags of ``permissions`` its role is more than
+    what the command line itself says."""
 
     command: str
     words: str
@@ -38,18 +42,32 @@ class Change:
     code: int = DONE
     like: tuple[str, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
+    never: Mapping[str, str] = field(default_factory=dict)
+    granted: str = ""
 
     def __str__(self) -> str:
         return self.words
+
+    @property
+    def role(self) -> str:
+        """What is asked of ``permissions``: this very command line."""
+        return f"{self.words.replace('-o json', '')} {self.granted}"
 
 
 _FIX = "imds-probe --apply --yes -o json --fix"
 _LONG = "--verify-for 20m --watch-for 20m --yes --expect-changes 1 -o json"
 _PROBED = ("coredns-lameduck --set",)
 _MEASURE = "--yes --answer-timeout 1s -o json --for"
-_IMAGE = "--image reg.example/e:1 --apply --yes"
+_IMAGE = "--image reg.example/e:1 --apply --yes -o json"
 _TOLD_TWICE = "its log and its metrics each tell it; who has neither right is in tests/cli/dns"
 _EITHER = {"get pods/log": _TOLD_TWICE, "get pods/proxy": _TOLD_TWICE}
+_NO_MAP = {"patch configmaps": "of a CoreDNS that EKS does not manage"}
+_NO_UPDATE = "of an update of the add-on, and EKS does not manage it here"
+_OF_COREDNS = "of the update of another add-on: tests/cli/permissions/test_reading.py"
+_PLACED = ("clusterrolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io")
+_TAKEN = "where its name is taken: tests/cli/in_cluster"
+_NOT_TAKEN = {f"get {each}": _TAKEN for each in _PLACED}
+_OF_RUN = ("serviceaccounts", "jobs.batch", "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io")
 CHANGES = (
     Change("imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", grounds.metadata, FOUND),
     Change("imds-probe --apply", f"{_FIX} instance-options --expect-nodes 2", grounds.metadata, DONE, ("imds-probe",)),
@@ -68,6 +86,17 @@ CHANGES = (
         DONE,
         _PROBED,
         _EITHER,
+        _NO_MAP,
+        "--with proxy",
+    ),
+    Change(
+        "coredns-lameduck --apply",
+        "coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown --without proxy " + _LONG,
+        grounds.coredns,
+        DONE,
+        ("coredns-lameduck --apply",),
+        _EITHER,
+        _NO_MAP,
     ),
     Change(
         "coredns-lameduck --apply",
@@ -76,6 +105,8 @@ CHANGES = (
         DONE,
         _PROBED,
         _EITHER,
+        {"get poddisruptionbudgets.policy": _NO_UPDATE, "get serviceaccounts": _NO_UPDATE},
+        "--with proxy",
     ),
     Change(
         "coredns-lameduck --measure",
@@ -102,11 +133,18 @@ CHANGES = (
         grounds.addon,
         DONE,
         ("addon-diff",),
+        never={"get deployments.apps": _OF_COREDNS, "get poddisruptionbudgets.policy": _OF_COREDNS},
     ),
     Change(
         "check --in-cluster",
-        "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 4 " + _IMAGE,
+        "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 4 "
+        f"--with helm-releases,proxy {_IMAGE}",
         grounds.small,
+        never={
+            **_NOT_TAKEN,
+            "get cronjobs.batch": _TAKEN,
+            "create configmaps": "of --suppressions: tests/cli/in_cluster",
+        },
     ),
     Change(
         "check --refresh-insights",
@@ -121,6 +159,15 @@ CHANGES = (
         grounds.small,
         DONE,
         ("drain plan",),
+        never={**_NOT_TAKEN, **{f"get {each}": _TAKEN for each in _OF_RUN}},
+    ),
+    Change(
+        "drain run --in-cluster",
+        f"drain run --in-cluster --nodegroup blue --surge-singles --expect-nodes 1 {_IMAGE}",
+        grounds.small,
+        DONE,
+        ("drain run --in-cluster", "drain plan"),
+        never={**_NOT_TAKEN, **{f"get {each}": _TAKEN for each in _OF_RUN}},
     ),
 )
 """Each as it goes well, or as well as it can be on such a cluster."""
@@ -130,27 +177,25 @@ OFFERED = {"completion"}
 
 def test_every_command_is_run_with_its_role() -> None:
     changing = {change.command for change in CHANGES} | set(COMMANDS)
-    assert changing | OFFERED | set(reading()) == set(known())
+    assert changing | OFFERED | {name for each in reading() for name in each.names} == set(known())
 
 
 def allowed(change: Change) -> set[str]:
     """Of IAM, none where it asks AWS nothing."""
-    return policy(change.command) if _asks(change) else set()
+    return policy(change.role) if _asks(change) else set()
 
 
 def _asks(change: Change) -> bool:
-    from kubectl_eksdoc.cli import rights
-
     return any(question.actions for question in rights.of_aws(change.command))
 
 
 def done(
-    change: Change, held: Iterable[Held], actions: Iterable[str], aws: World, folder: Path
+    change: Change, allowed_here: Iterable[Held], actions: Iterable[str], aws: World, folder: Path
 ) -> tuple[Ran, Watched, set[str]]:
     """By somebody with these rights and actions and no others. What was asked of AWS is told as botocore names it."""
     aws.reset()
     folder.mkdir()
-    who = Watched("who", held)
+    who = Watched("who", allowed_here)
     with change.ground({"token": who}, aws, folder) as at:
         aws.forget_calls()
         allow(aws, set(actions))
@@ -178,19 +223,39 @@ def world(aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
     change: Change, world: World, tmp_path: Path
 ) -> None:
-    role, actions = printed(change.command), allowed(change)
+    role, actions = printed(change.role), allowed(change)
     ran, who, asked = done(change, role, actions, world, tmp_path / "at")
     assert ran.code == change.code, ran.err + ran.out
     assert "is forbidden" not in ran.out + ran.err and "is not authorized" not in ran.out + ran.err, ran.err
     assert unregistered(who.asked, role) == []
     assert asked <= {CALLED[action] for action in actions}
+    unused = {right.said for right in role if not was_asked(right, who.asked)} - given(change, ran)
+    assert unused == change.never.keys()
+
+
+def given(change: Change, ran: Ran) -> set[str]:
+    """The rights that objects give which it has left in the cluster: who creates them must have these."""
+    if "--in-cluster" not in change.words:
+        return set()
+    docs = json.loads(ran.out)["items"]
+    return {each.said for each in held(doc for doc in docs if doc["kind"] in ("Role", "ClusterRole"))}
+
+
+def test_each_right_that_is_printed_is_used_by_a_line() -> None:
+    """By one of each command; every one says itself which it does not use, and is held to it above."""
+    for command in {change.command for change in CHANGES}:
+        lines = [change for change in CHANGES if change.command == command]
+        used = {right.said for line in lines for right in printed(line.role) if right.said not in line.never}
+        whole = {str(right) for right in rights.BY_COMMAND.get(command, ())}
+        elsewhere = {right for line in lines for right, why in line.never.items() if "tests/" in why}
+        assert whole - used <= elsewhere, command
 
 
 def test_nobody_gives_what_they_have_not(world: World, tmp_path: Path) -> None:
     (change,) = (each for each in CHANGES if each.command == "check --in-cluster")
     lacking = ("list cronjobs.batch", "get pods/log", "get /metrics")
-    held = [each for each in printed(change.command) if each.said not in lacking]
-    ran, who, _ = done(change, held, (), world, tmp_path / "at")
+    fewer = [each for each in printed(change.role) if each.said not in lacking]
+    ran, who, _ = done(change, fewer, (), world, tmp_path / "at")
     assert ran.code == 3 and "you cannot give it rights that you have not yourself" in ran.err
     assert all(each in ran.err for each in lacking) and "list nodes" not in ran.err
     assert "Nothing was created" in ran.err and {each.verb for each in who.asked} == {"create"}
@@ -211,7 +276,7 @@ def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_what_is_missing_is_named(change: Change, world: World, tmp_path: Path) -> None:
     """Of what it asks for; the rest of its rights are of other flags. Those that it shares are removed of the other."""
-    role, actions, needed = printed(change.command), allowed(change), required(change.command)
+    role, actions, needed = printed(change.role), allowed(change), required(change.command)
     shared = {each.said for like in change.like for each in printed(like) if each.said not in required(like)}
     known_actions = {action for like in change.like for action in policy(like)} if actions and change.like else set()
     _, who, asked = done(change, role, actions, world, tmp_path / "whole")

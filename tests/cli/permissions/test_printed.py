@@ -10,9 +10,11 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
-from kubectl_eksdoc.cli.permissions.naming import known, named
+from kubectl_eksdoc.cli.permissions.naming import Grown, known, named, plain
 from kubectl_eksdoc.cli.rights import lost
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.errors import UsageError
 from tests.cli.in_cluster.models import problems
@@ -23,9 +25,10 @@ from tests.embedded.clients import worlds
 from tests.reading import yaml_documents
 from tests.render.test_golden import check_golden
 
+GROWN: Grown = lambda path: tree(only=path)  # noqa: E731
 GOLDEN = Path(__file__).parent / "golden"
 PRINTED = {
-    "drain-run.yaml": "drain run -o yaml --bind Group:ops --bind User:ann",
+    "drain-run.yaml": "drain run --surge-singles -o yaml --bind Group:ops --bind User:ann",
     "addon-diff.txt": "addon-diff",
     "addon-diff-apply.json": "addon-diff --apply --iam --region eu-west-1 --cluster-name shop --account 111122223333",
     "measure.json": "coredns-lameduck --measure -o json --bind serviceaccount:ops/bot --probe-namespace lab",
@@ -52,6 +55,8 @@ def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(comma
     assert len(docs) == 2 * len(roles)
     granted = {(each.said, each.namespace) for each in held(roles)}
     assert {right for right, _ in granted} == {str(right) for right in rights.in_cluster(command)}
+    risky = {right for opt_in in opt_ins.ALL for right in opt_in.rights}
+    assert risky.isdisjoint(right for right, _ in granted)
     journal = {str(right) for right in rights.in_cluster(command) if right.journal}
     everywhere = {right for right, where in granted if not where}
     assert {right for right, where in granted if where == "kube-system"} >= journal - everywhere
@@ -65,7 +70,7 @@ def test_all_that_read_change_nothing() -> None:
     policy = json.loads(said("--iam").out)
     actions = {action.partition(":")[2] for each in policy["Statement"] for action in each["Action"]}
     assert all(action.startswith(("Describe", "Get", "List")) for action in actions)
-    assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & set(reading())
+    assert not {"drain run", "addon-diff --apply", "check --refresh-insights"} & {each.names[0] for each in reading()}
 
 
 def test_every_answer_of_aws_says_what_is_lost_without_it() -> None:
@@ -97,10 +102,15 @@ def test_who_sends_a_job_has_the_rights_that_it_gets(tmp_path: Path) -> None:
     check = ("check", "--in-cluster", "--schedule", "@daily", "--cluster-name", "lab", "--region", "eu-west-1")
     with worlds.served("small-traps") as (server, _):
         ann = machine(server, tmp_path / "ann")
+        drain = ("drain", "run", "--nodegroup", "blue", "--in-cluster")
         for command, words in (
             ("check --in-cluster", check),
-            ("check --in-cluster", (*check, "--changed-since", "2h")),
-            ("drain run --in-cluster", ("drain", "run", "--nodegroup", "blue", "--in-cluster", "--surge-singles")),
+            ("check --in-cluster --target 1.40", (*check, "--target", "1.40")),
+            ("check --in-cluster --only kubelet-skew,api-in-helm", (*check, "--only", "kubelet-skew,api-in-helm")),
+            ("check --in-cluster --with helm-releases", (*check, "--with", "helm-releases")),
+            ("check --in-cluster --changed-since 2h", (*check, "--changed-since", "2h")),
+            ("drain run --in-cluster", drain),
+            ("drain run --in-cluster --surge-singles", (*drain, "--surge-singles")),
         ):
             ran = ann.run(*words, *image, "-o", "json")
             assert ran.code == 0, ran.err
@@ -119,13 +129,86 @@ def _covers(ours: Sequence[Held], one: Held) -> bool:
     )
 
 
-def test_secrets_are_pointed_out() -> None:
-    assert "It may read Secrets" in said("check").out and "It may read Secrets" in said("check -o yaml").out
-    assert "Secrets" not in said("drain plan").out
+def rights_of(words: str) -> set[str]:
+    return {each.said for each in held(yaml_documents(said(f"{words} -o yaml").out))}
+
+
+def test_what_allows_more_than_commands_do_with_it_is_granted_by_name_alone() -> None:
+    assert not {"get secrets", "list secrets", "get pods/proxy"} & rights_of("")
+    assert {"get pods/log"} <= rights_of("")
+    assert {"get secrets", "list secrets"} <= rights_of("--with helm-releases")
+    assert "get pods/proxy" in rights_of("check --with proxy,helm-releases")
+    assert not {"delete pods", "patch deployments.apps", "get deployments.apps"} & rights_of("drain run")
+    assert rights_of("drain run --surge-singles") - rights_of("drain run") == {
+        "get deployments.apps",
+        "patch deployments.apps",
+    }
+    assert rights_of("drain run --delete-past-budget shop/cart-0") - rights_of("drain run") == {"delete pods"}
+    assert rights_of("drain resume --with patch-workloads,delete-pods") >= {"delete pods", "patch deployments.apps"}
+    assert rights_of("drain run --with helm-releases") == rights_of("drain run")
+
+
+@pytest.mark.parametrize(
+    ("words", "opt_in", "risk"),
+    [
+        ("--with helm-releases", "helm-releases", "reads every Secret in the cluster"),
+        ("interruption --with proxy", "proxy", "sends HTTP GET requests to every port of every pod"),
+        ("drain run --surge-singles", "patch-workloads", "runs any image with any ServiceAccount"),
+        ("drain run --delete-past-budget", "delete-pods", "deletes pods against their PodDisruptionBudgets"),
+    ],
+)
+def test_an_opt_in_is_named_with_its_risk_wherever_it_is_printed(words: str, opt_in: str, risk: str) -> None:
+    """On the table, on stderr beside objects that go into a pipe, and in the objects themselves."""
+    assert f"Opt-in {opt_in} (" in (table := " ".join(said(words).out.split())) and risk in table
+    printed = said(f"{words} -o yaml")
+    assert f"opt-in {opt_in} (" in printed.err and risk in printed.err
+    noted = [doc["metadata"].get("annotations", {}).get("eksdoc.io/opt-ins", "") for doc in yaml_documents(printed.out)]
+    assert any(opt_in in each and risk in each for each in noted)
+    assert f"permissions {words}" in table, "the commands that grant it say it again"
+
+
+def test_an_opt_in_that_is_not_granted_is_offered() -> None:
+    text = " ".join(said("check").out.split())
+    assert "Not granted: opt-in helm-releases" in text and "To grant it: --with proxy" in text
+    assert "pt-in" not in said("drain plan").out and "Not granted" not in said("check --with proxy,helm-releases").out
+
+
+def test_flags_of_a_command_decide_what_it_needs() -> None:
+    assert rights_of("check --only kubelet-skew") == {"list nodes", "list pods"}
+    assert rights_of("check --without helm-releases --with helm-releases") == rights_of("check --without helm-releases")
+    assert "list mutatingadmissionpolicies.admissionregistration.k8s.io" in rights_of("check --target 1.40")
+    assert rights_of("check --target 1.30") < rights_of("check")
+    classes = {"get ec2nodeclasses.karpenter.k8s.aws", "patch ec2nodeclasses.karpenter.k8s.aws"}
+    assert classes <= rights_of("imds-probe --apply --fix node-class")
+    assert not classes & rights_of("imds-probe --apply --fix instance-options")
+    assert "create pods/eviction" in rights_of("coredns-lameduck --measure=eviction")
+    assert not {"create pods/eviction", "patch deployments.apps"} & rights_of("coredns-lameduck --measure")
+    actions = said("imds-probe --apply --fix instance-options --iam").out
+    assert "ec2:ModifyInstanceMetadataOptions" in actions and "CreateLaunchTemplateVersion" not in actions
+    only = said("check --only kubelet-skew --iam").out
+    assert "eks:DescribeCluster" in only and "sqs" not in only and "sqs" in said("check --iam").out
+
+
+def test_what_is_needed_in_one_namespace_is_a_role_there() -> None:
+    """As Events of nodes (default), and the objects of CoreDNS and of Karpenter."""
+    docs = yaml_documents(said("interruption -o yaml --karpenter-namespace karpenter --bind Group:x").out)
+    kinds = [(doc["kind"], doc["metadata"].get("namespace", "")) for doc in docs]
+    assert kinds == [
+        ("ClusterRole", ""),
+        ("ClusterRoleBinding", ""),
+        ("Role", "default"),
+        ("RoleBinding", "default"),
+        ("Role", "karpenter"),
+        ("RoleBinding", "karpenter"),
+    ]
+    (role,) = (list(held([doc])) for doc in docs if doc["kind"] == "ClusterRole")
+    assert {each.verb for each in role} == {"list"}
+    there = {each.said: each.namespace for each in held(yaml_documents(said("addon-diff -o yaml").out))}
+    assert {there[each] for each in there if each.startswith("get ")} == {"kube-system"}
 
 
 def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> None:
-    both = wanted(["drain run", "imds-probe --active"], Places("kube-system", "kube-system"))
+    both = wanted([plain("drain run"), plain("imds-probe --active")], Places("kube-system", "kube-system"))
     assert len(set(both.permissions)) == len(both.permissions)
     everywhere = {each._replace(namespace="") for each in both.permissions if not each.namespace}
     assert not [each for each in both.permissions if each.namespace and each._replace(namespace="") in everywhere]
@@ -140,12 +223,14 @@ def test_what_is_needed_everywhere_is_not_granted_in_a_namespace_besides() -> No
         ("addon-diff --apply=false", ("addon-diff",)),
         ("check --changed-since 24h drain plan", ("check --changed-since", "drain plan")),
         ("check --changed-since=24h --refresh-insights", ("check --changed-since", "check --refresh-insights")),
+        ("drain run blue-1 --nodegroup blue -l a=b --surge-singles drain plan", ("drain run", "drain plan")),
+        ("coredns-lameduck --set check", ("coredns-lameduck --set", "check")),
         ("drain rehearse", ("rehearse",)),
         ("check check", ("check",)),
     ],
 )
 def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
-    assert named(words.split()) == commands
+    assert tuple(name for each in named(words.split(), GROWN) for name in each.names) == commands
 
 
 @pytest.mark.parametrize(
@@ -153,9 +238,13 @@ def test_commands_are_words(words: str, commands: tuple[str, ...]) -> None:
     [
         ("drain rum", "'drain rum' is no command with rights of its own (did you mean drain run"),
         ("chekc", "did you mean check"),
-        ("check --apply", "'check' needs no other rights than without it"),
+        ("check chekc", "did you mean check"),
+        ("check --aply", "--aply is no flag of 'kubectl eksdoc check' (did you mean --apply"),
+        ("check --only nonsense", "'nonsense' is no finding code of check"),
+        ("check --with helm", "'helm' is no opt-in (did you mean helm-releases"),
+        ("check --without delete-pods", "'delete-pods' is no opt-in"),
         ("--apply", "stands before any"),
-        ("check --nodegroup blue", "--nodegroup is no flag of 'kubectl eksdoc permissions'"),
+        ("check --nodegroup blue", "--nodegroup is no flag of 'kubectl eksdoc check'"),
         ("drain plan --iam", "asks AWS nothing that must be allowed"),
         ("check --iam --part 2", "the policy has no part 2"),
         ("check --part 1", "--part is of a policy"),
@@ -177,4 +266,4 @@ def test_what_was_given_does_not_fit(words: str, why: str) -> None:
 
 def test_no_word_alone_is_an_error() -> None:
     with pytest.raises(UsageError):
-        named(["drain"])
+        named(["drain"], GROWN)

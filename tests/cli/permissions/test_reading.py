@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
+from kubectl_eksdoc.cli.permissions.naming import plain
+from kubectl_eksdoc.core.model.opt_ins import ALL as OPT_INS
 from kubectl_eksdoc.embedded.serving.access import Action
 from tests.aws.test_live import prod
 from tests.cli.permissions.answers import problems, verdicts, without_times
 from tests.cli.permissions.desk import Desk, desk
 from tests.cli.permissions.granted import Held, Watched, printed, unregistered
 from tests.cli.permissions.policies import CALLED, allow, asks_aws, calls, policy
-from tests.cli.permissions.sites import LINES, MADE, Line
+from tests.cli.permissions.sites import LINES, MADE, Line, of_version
 from tests.cli.running import Ran
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def at(place: str, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 @cache
 def required(command: str) -> frozenset[str]:
     """Rights as they are said."""
-    return frozenset({each.permission.said for each in wanted([command], Places("", "")).needed if each.required})
+    return frozenset({each.permission.said for each in wanted([plain(command)], Places()).needed if each.required})
 
 
 def was_asked(right: Held, asked: list[Action]) -> bool:
@@ -47,9 +49,49 @@ def was_asked(right: Held, asked: list[Action]) -> bool:
 
 def test_every_command_that_reads_is_run() -> None:
     """In each of its clusters a fleet needs what the command needs in one."""
-    assert {line.command for line in LINES} | FLEETS == set(reading())
+    assert {line.command for line in LINES} | FLEETS == {name for each in reading() for name in each.names}
     for fleet in FLEETS:
         assert printed(fleet) == printed(fleet.removesuffix(" --fleet"))
+
+
+def test_each_right_that_is_printed_is_used_by_a_line() -> None:
+    """By one of each command, or of those with the same role. Each line says itself which it does not use, and is held
+    to that below; lists of which a way needs few are in the long test."""
+    with_all = f"--with {','.join(each.name for each in OPT_INS)}"
+    roles = {line.command: printed(f"{line.command} {with_all}") for line in LINES}
+    for command, whole in roles.items():
+        lines = [line for line in LINES if roles[line.command] == whole]
+        used = {right.said for line in lines for right in printed(line.role) if right.said not in line.never}
+        of_ways = {right.said for right in printed(WAYS[command]) if right.verb == "list"} if command in WAYS else set()
+        assert {right.said for right in whole} - used <= of_ways, command
+
+
+_LEFT_OUT = "--without helm-releases,proxy"
+WAYS = {
+    "check": f"check --target 1.37 {_LEFT_OUT}",
+    "check --changed-since": f"check --target 1.37 --changed-since 1h {_LEFT_OUT}",
+    "snapshot": f"snapshot FILE --overwrite {_LEFT_OUT}",
+}
+"""What is looked at depends on the versions between which the way leads."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", WAYS)
+def test_each_list_that_is_printed_is_asked_for_on_some_way(
+    command: str, aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the oldest version on to the one after the newest that is known."""
+    role, asked = printed(WAYS[command]), list[Action]()
+    for version in ("1.21", "1.25", "1.29", "1.33", "1.36"):
+        folder = tmp_path / version
+        folder.mkdir()
+        with of_version(version)(aws).served() as site:
+            ran, who = desk(site, aws, folder, monkeypatch).run(WAYS[command], role)
+        assert ran.out, ran.err
+        assert unregistered(who.asked, role) == []
+        asked += who.asked
+    lists = [right for right in role if right.verb == "list" and not right.namespace]
+    assert [right.said for right in lists if not was_asked(right, asked)] == []
 
 
 SAMPLE = ("drain plan", "interruption")
@@ -68,7 +110,7 @@ def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
 
 def with_its_rights(ann: Desk, line: Line) -> Iterator[str]:
     """What is wrong; of the sample, also where it lacks one that nothing is said without, and one of the others."""
-    role, actions = printed(line.command), policy(line.command) if asks_aws(line) else set(CALLED)
+    role, actions = printed(line.role), policy(line.role) if asks_aws(line) else set(CALLED)
     allow(ann.aws, actions)
     ann.aws.forget_calls()
     ran, who = ann.run(line.words, role)
@@ -90,7 +132,7 @@ def with_its_rights(ann: Desk, line: Line) -> Iterator[str]:
 
 def removed_in_turn(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[Ran, Watched]) -> list[str]:
     """What is wrong without each of `rights`."""
-    role, needed = printed(line.command), required(line.command)
+    role, needed = printed(line.role), required(line.command)
     whole, who = as_it_is
     found = []
     for right in rights:
@@ -112,11 +154,12 @@ def test_every_right_that_is_missing_is_named(
     line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And with all rights that there are, nothing is said that is not said with the printed ones."""
-    tried = {each.said for each in printed(line.like)} - required(line.command) if line.like else set()
-    rights = [each for each in printed(line.command) if each.said not in tried | set(line.not_lost)]
+    opted = f"{line.like} --with {','.join(each.name for each in OPT_INS)}"
+    tried = {each.said for each in printed(opted)} - required(line.command) if line.like else set()
+    rights = [each for each in printed(line.role) if each.said not in tried | set(line.not_lost)]
     with at(line.at, prod, tmp_path, monkeypatch) as ann:
         all_of_it, _ = ann.run(line.words, EVERYTHING)
-        ran, who = ann.run(line.words, printed(line.command))
+        ran, who = ann.run(line.words, printed(line.role))
         found = removed_in_turn(ann, line, rights, (ran, who))
     assert (ran.code, without_times(ran)) == (all_of_it.code, without_times(all_of_it))
     assert found == [], "\n".join(found)

@@ -49,12 +49,16 @@ def a_namespace(name: str) -> Doc:
     return {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name, "uid": f"uid-of-{name}"}}
 
 
+def plane_of(*made: Doc) -> ControlPlane:
+    """Of these pods, and nodes for them."""
+    plane = load([*map(a_namespace, ("default", "kube-system")), *nodes(), *made], worlds.START).plane
+    plane.start(worlds.QUICK, every_controller)
+    return plane
+
+
 @pytest.fixture
 def api() -> Api:
-    made = [*map(a_namespace, ("default", "kube-system")), *nodes(), *single(), *db()]
-    plane = load(made, worlds.START).plane
-    plane.start(worlds.QUICK, every_controller)
-    return Api(plane, worlds.SETUP, Scaled(time.monotonic, SPEED))
+    return Api(plane_of(*single(), *db()), worlds.SETUP, Scaled(time.monotonic, SPEED))
 
 
 def pods(api: Api) -> dict[str, str]:

@@ -86,8 +86,10 @@ class Desk:
     def _of_aws(self, *_: object) -> LiveAws:
         return LiveAws(self._aws, self._endpoint, 1)
 
-    def _take(self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str) -> Any:
-        return take(path, source, connection, wanted, progress, tool, self._of_aws)
+    def _take(
+        self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str, without: Any
+    ) -> Any:
+        return take(path, source, connection, wanted, progress, tool, self._of_aws, without)
 
     def _check(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: CheckReading) -> CheckWorld:
         """As the real one, but that the AWS is that of the tests."""

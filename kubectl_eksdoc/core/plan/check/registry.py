@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, Resource
@@ -44,13 +45,20 @@ def known_codes() -> tuple[str, ...]:
     return tuple(code.name for code in CODES)
 
 
-def chosen(only: Iterable[str] = (), gate: Gate | None = None) -> tuple[Check, ...]:
-    """Those that find one of these codes, or all; of one gate, or of all."""
+_NEED_OF = {opt_ins.HELM_RELEASES.name: Need.HELM}
+
+
+def chosen(only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()) -> tuple[Check, ...]:
+    """Those that find one of these codes, or all; of one gate, or of all. `without`: opt-ins that are left out, with
+    all that needs them."""
     names = frozenset(only)
+    left_out = {need for name, need in _NEED_OF.items() if name in without}
     return tuple(
         check
         for check in ALL
-        if (not names or any(code.name in names for code in check.codes)) and (gate is None or check.gate is gate)
+        if (not names or any(code.name in names for code in check.codes))
+        and (gate is None or check.gate is gate)
+        and left_out.isdisjoint(check.needs)
     )
 
 

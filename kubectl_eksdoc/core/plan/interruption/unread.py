@@ -8,6 +8,7 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.opt_ins import how_to
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 
 
@@ -21,5 +22,6 @@ def missing(facts: InterruptionFacts) -> tuple[str, ...]:
 
 def noted(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
     """With a note of each."""
-    notes = (f"missing right {each}: what it tells of interruptions is not known" for each in missing(facts))
+    told = "what it tells of interruptions is not known"
+    notes = (". ".join(filter(None, (f"missing right {each}: {told}", how_to(each)))) for each in missing(facts))
     return replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *notes))))

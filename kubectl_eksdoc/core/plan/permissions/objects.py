@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.opt_ins import OptIn, opt_ins_of
 from kubectl_eksdoc.core.model.own_labels import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.model.placing import RBAC
 from kubectl_eksdoc.core.rules.role_rules import rules
 
+OPT_INS = "eksdoc.io/opt-ins"
+"""The annotation of a role that says what it allows besides what commands do with it."""
 KINDS = ("User", "Group", "ServiceAccount")
 _COMPONENT = "permissions"
 
@@ -41,8 +44,11 @@ class Called:
     def labels(self) -> Doc:
         return {NAME: PROGRAM, VERSION: self.version, COMPONENT: _COMPONENT, MANAGED_BY: MANAGER}
 
-    def metadata(self, namespace: str) -> Doc:
-        return {"name": self.name, **({"namespace": namespace} if namespace else {}), "labels": self.labels}
+    def metadata(self, namespace: str, opted: Iterable[OptIn] = ()) -> Doc:
+        where = {"namespace": namespace} if namespace else {}
+        risks = "; ".join(each.said for each in opted)
+        more = {"annotations": {OPT_INS: risks}} if risks else {}
+        return {"name": self.name, **where, "labels": self.labels, **more}
 
 
 def objects(called: Called, permissions: Sequence[Permission], subjects: Sequence[Subject] = ()) -> tuple[Doc, ...]:
@@ -50,8 +56,10 @@ def objects(called: Called, permissions: Sequence[Permission], subjects: Sequenc
     found: list[Doc] = []
     for where in sorted({each.namespace for each in permissions}):
         kind = "Role" if where else "ClusterRole"
-        head = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": called.metadata(where)}
-        found.append({**head, "rules": rules(each for each in permissions if each.namespace == where)})
+        here = [each for each in permissions if each.namespace == where]
+        opted = opt_ins_of(each.right for each in here)
+        head = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": called.metadata(where, opted)}
+        found.append({**head, "rules": rules(here)})
         if subjects:
             found.append(
                 {

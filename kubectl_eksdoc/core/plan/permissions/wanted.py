@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from kubectl_eksdoc.core.model.opt_ins import OptIn, opt_ins_of
 from kubectl_eksdoc.core.model.permissions import Permission
 
 
@@ -42,6 +43,11 @@ class Wanted:
         return any(each.permission.verb not in READING for each in self.needed) or any(
             not each.action.partition(":")[2].startswith(_ASKING) for each in self.asked
         )
+
+    @property
+    def opt_ins(self) -> tuple[OptIn, ...]:
+        """Those that its rights are of."""
+        return opt_ins_of(each.right for each in self.permissions)
 
     @property
     def permissions(self) -> tuple[Permission, ...]:

@@ -1,0 +1,82 @@
+"""What needs an opt-in that is not granted is unknown, and names it; with ``--without`` it is out of the scope."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kubectl_eksdoc.cli.rights.checks import SECRETS
+from tests.aws.test_live import prod
+from tests.cli.permissions.answers import findings
+from tests.cli.permissions.desk import desk
+from tests.cli.permissions.granted import printed
+from tests.cli.permissions.sites import of_version
+from tests.cli.permissions.test_reading import at
+from tests.cli.running import Ran, run_cli
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+HELM = "check --only api-in-helm,kubelet-skew -o json"
+
+
+def options(ran: Ran) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ran.out)["metadata"]["options"]
+    return found
+
+
+def test_releases_of_helm_are_unknown_or_out_of_the_scope(
+    aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with of_version("1.29")(aws).served() as site:
+        ann = desk(site, aws, tmp_path, monkeypatch)
+        role = printed("check")
+        unknown, _ = ann.run(HELM, role)
+        left_out, who = ann.run(f"{HELM} --without helm-releases", role)
+    (found,) = (each for each in findings(unknown) if each["code"] == "api-in-helm")
+    remedy = " ".join(each["text"] for each in found["remedy"])
+    assert unknown.code == 5 and found["status"] == "unknown" and found["missing"] == "list secrets"
+    assert "kubectl eksdoc permissions COMMAND --with helm-releases" in remedy and "--without helm-releases" in remedy
+    assert "reads every Secret" in remedy
+    assert left_out.code == 0 and "api-in-helm" not in {each["code"] for each in findings(left_out)}
+    assert options(left_out)["without"] == ["helm-releases"]
+    assert [each for each in who.asked if each.resource == SECRETS.plural] == []
+
+
+def test_counters_of_karpenter_are_missed_or_out_of_the_scope(
+    prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other signs tell the same, so that it is a note, and no finding."""
+    with at("incident", prod, tmp_path, monkeypatch) as ann:
+        for command in ("interruption", "coredns-lameduck"):
+            role = printed(command)
+            missed, _ = ann.run(f"{command} -o json", role)
+            left_out, who = ann.run(f"{command} --without proxy -o json", role)
+            (note,) = (each for each in json.loads(missed.out)["metadata"]["notes"] if "pods/proxy" in each)
+            assert "permissions COMMAND --with proxy" in note and "--without proxy" in note
+            assert options(left_out)["without"] == ["proxy"]
+            assert "pods/proxy" not in left_out.out + left_out.err
+            assert [each for each in who.asked if each.subresource == "proxy"] == []
+
+
+def test_a_snapshot_names_what_it_lacks_for_want_of_an_opt_in(
+    aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with of_version("1.29")(aws).served() as site:
+        ann = desk(site, aws, tmp_path, monkeypatch)
+        lacks, _ = ann.run("snapshot FILE --overwrite -o json", printed("snapshot"))
+        left_out, _ = ann.run("snapshot FILE --overwrite --without helm-releases -o json", printed("snapshot"))
+    (why,) = (each["why"] for each in json.loads(lacks.out)["lacking"] if each["what"] == "list secrets")
+    assert lacks.code == 5 and "--with helm-releases" in why and "--without helm-releases" in why
+    assert options(left_out)["without"] == ["helm-releases"]
+    assert "list secrets" not in left_out.out
+
+
+@pytest.mark.parametrize("command", ("check --target 1.34", "coredns-lameduck", "interruption"))
+def test_what_is_left_out_stands_in_the_metadata(command: str) -> None:
+    ran = run_cli(*command.split(), "--demo", "--without", "proxy", "-o", "json")
+    assert options(ran)["without"] == ["proxy"]
