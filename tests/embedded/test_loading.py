@@ -83,8 +83,10 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
     assert loaded.misshapen == {
         "apiextensions.k8s.io/v1 CustomResourceDefinition": 1,
         "v1 ConfigMap": 1,
-        "v1 Pod": 1,
     }
+    assert [(each.resource.kind, each.node, each.said) for each in loaded.invalid] == [
+        ("Pod", "a", "Pod default/bent: spec.containers is a string, not a slice")
+    ]
     assert loaded.left_out == {"example.io/v1 Half": 1}
     assert [note.partition(":")[0] for note in loaded.notes] == [
         "left out of the simulated cluster, as no CustomResourceDefinition in the dump declares their kind",
