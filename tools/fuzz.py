@@ -81,7 +81,21 @@ _TEXTS = (
 )
 _AMOUNTS = ("1e9999", "1e-400", "9" * 400, "1Ei", "-1", "0.5", "v1.99.0", "1.2.3.4", "::1", "0x1F", "{}", "[1]", "a: b")
 _NUMBERS = (0, 1, -1, 1 << 31, 1 << 63, 1 << 70, 0.5, -1e308, 1e308)
-_VALUES = (None, True, False, [], {}, [None], [[]], [""], [{}], {"": ""}, {"a": None}, {"a": [{}]}, *_NUMBERS)
+_VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    [],
+    {},
+    [None],
+    [[]],
+    [""],
+    [{}],
+    {"": ""},
+    {"a": None},
+    {"a": [{}]},
+    *_NUMBERS,
+)
 
 
 class TooLong(BaseException):
@@ -173,7 +187,7 @@ def terraform() -> Base:
     (update,) = plan["resource_changes"]
     before, after = update["change"]["before"], update["change"]["after"]
     dns = {**before, "addon_name": "coredns", "addon_version": "v1.11.4-eksbuild.2", "configuration_values": None}
-    sorts = (
+    sorts: tuple[tuple[str, list[str], Any, Any, dict[str, bool]], ...] = (
         ("coredns", ["update"], dns, dns, {"addon_version": True}),
         ("created", ["create"], None, {**before, "addon_name": "kube-proxy"}, {"arn": True}),
         ("deleted", ["delete"], {**before, "addon_name": "kube-proxy"}, None, {}),

@@ -144,6 +144,8 @@ _SPECIFIED = frozenset(
 )
 _IN_LISTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("", ("metadata", "ownerReferences"), "uid"),
+    ("", ("status", "conditions"), "type"),
+    ("", ("status", "conditions"), "status"),
     ("services", ("spec", "ports"), "port"),
     ("pods", ("spec", "containers", "ports"), "containerPort"),
     ("pods", ("spec", "initContainers", "ports"), "containerPort"),

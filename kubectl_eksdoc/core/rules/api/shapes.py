@@ -193,7 +193,7 @@ _CRON_JOB_STATUS: Shape = {
     "active": Listed(_texts("name", "namespace", "uid")),
     **dict.fromkeys(("lastScheduleTime", "lastSuccessfulTime"), _TIME),
 }
-_PORT: Shape = {**_texts("name", "protocol", "appProtocol"), "port": _INT}
+_PORT: dict[str, Shape] = {**_texts("name", "protocol", "appProtocol"), "port": _INT}
 _SERVICE_SPEC: Shape = {
     **_texts("type", "clusterIP", "externalName"),
     "clusterIPs": Listed(_TEXT),

@@ -7,28 +7,36 @@ this is for what it does not know.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Store, What
 from kubectl_eksdoc.errors import UsageError
 
 HOUR_S = 3600.0
-CREATED, CHANGED = 1_000, 50_000
-"""In an hour, whatever the size of the cluster; and for each object that it has at first:"""
-CREATED_EACH, CHANGED_EACH = 20, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In an hour, whatever the size of the cluster, and (`_each`) for each object that it has at first."""
+
+    created: int = 1_000
+    created_each: int = 20
+    changed: int = 50_000
+    changed_each: int = 1_000
 
 
 class WorkBudget:
     """Watches over what is in `store` already, as time passes on `agenda`. Mutable."""
 
-    def __init__(self, store: Store, agenda: Agenda) -> None:
+    def __init__(self, store: Store, agenda: Agenda, limits: Limits = Limits()) -> None:
         objects = sum(map(store.count, store.resources()))
         self._agenda = agenda
         self._until_s = 0.0
         self._tallies = (
-            _Tally("created", CREATED + CREATED_EACH * objects),
-            _Tally("changed", CHANGED + CHANGED_EACH * objects),
+            _Tally("created", limits.created + limits.created_each * objects),
+            _Tally("changed", limits.changed + limits.changed_each * objects),
         )
         store.listen(self._notice)
         agenda.before_each = self._check
@@ -76,6 +84,6 @@ def _cause(item: Item) -> str:
     """The controller of an object, or the object itself."""
     namespace, name = item.key
     owners = at(item.doc, "metadata", "ownerReferences") or ()
-    owner = next((each for each in owners if each.get("controller")), {})
+    owner: Doc = next((each for each in owners if each.get("controller")), {})
     kind = owner.get("kind") or item.doc.get("kind") or item.resource
     return f"{kind} {f'{namespace}/' if namespace else ''}{owner.get('name') or name}"
