@@ -143,7 +143,7 @@ _SPECIFIED = frozenset(
     ("pods", "services", "jobs.batch", "cronjobs.batch", "replicationcontrollers", "poddisruptionbudgets.policy")
 )
 _IN_LISTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("", ("metadata", "ownerReferences"), "uid"),
+    *(("", ("metadata", "ownerReferences"), name) for name in ("kind", "name", "uid")),
     ("", ("status", "conditions"), "type"),
     ("", ("status", "conditions"), "status"),
     ("services", ("spec", "ports"), "port"),

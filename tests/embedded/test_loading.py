@@ -136,6 +136,10 @@ def of(kind: str, api_version: str = "v1", **rest: Any) -> Doc:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web", "namespace": "default"}, **rest}
 
 
+def owned(**owner: str) -> Doc:
+    return {"name": "web", "namespace": "default", "ownerReferences": [owner]}
+
+
 @pytest.mark.parametrize(
     ("doc", "said"),
     [
@@ -152,10 +156,7 @@ def of(kind: str, api_version: str = "v1", **rest: Any) -> Doc:
         (of("Service"), "it has no spec"),
         (of("Pod", spec={}), "it has no spec.containers"),
         (of("Job", "batch/v1", spec={}, status={"startTime": "now"}), "status.startTime is a string, not a v1.Time"),
-        (
-            of("Pod", metadata={"name": "web", "namespace": "default", "ownerReferences": [{"name": "x"}]}),
-            "it has no spec",
-        ),
+        ({**app("ReplicaSet"), "metadata": owned(name="x", uid="u")}, "it has no metadata.ownerReferences.kind"),
     ],
 )
 def test_what_a_server_would_not_have_stored_is_named(doc: Doc, said: str) -> None:
