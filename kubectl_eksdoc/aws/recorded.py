@@ -179,6 +179,9 @@ def _of(read: Any) -> RecordedOf:
     of = RecordedOf(**read)
     if not isinstance(of.observed_at, datetime):
         raise ValueError("nothing says when it was")
+    for name, value in asdict(of).items():
+        if name != "observed_at" and not isinstance(value, str):
+            raise ValueError(f"{name} is no text")
     return of
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.rules.api.defaults import begun
 from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
@@ -20,6 +21,7 @@ from kubectl_eksdoc.embedded.api.definitions import DEFINITION, DEFINITIONS, mis
 from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.facts import StoredFacts
 from kubectl_eksdoc.embedded.identities import identified
+from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import NoJson
@@ -28,12 +30,14 @@ from kubectl_eksdoc.objects.single import NoJson
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """How many objects of each kind (``apiVersion Kind``) were not taken: `left_out`, since nothing declares the kind;
-    `misshapen`, since a server could not have stored them; `doubled`, of a name that was there already."""
+    `misshapen`, since a server could not have stored them; `doubled`, of a name that was there already. `invalid` are
+    those of the kinds that are read which it could not have stored."""
 
     plane: ControlPlane
     left_out: Mapping[str, int]
     misshapen: Mapping[str, int]
     doubled: Mapping[str, int]
+    invalid: tuple[LeftOut, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,7 +82,9 @@ def load(docs: Iterable[Doc], now: datetime, seed: int = 0) -> Loaded:
     for doc in docs:
         loading.take(doc)
     _add_namespaces(loading.plane, docs)
-    return Loaded(loading.plane, dict(loading.left_out), dict(loading.misshapen), dict(loading.doubled))
+    return Loaded(
+        loading.plane, dict(loading.left_out), dict(loading.misshapen), dict(loading.doubled), tuple(loading.invalid)
+    )
 
 
 class _Loading:
@@ -87,6 +93,7 @@ class _Loading:
     def __init__(self, plane: ControlPlane, served: Catalogue) -> None:
         self.plane = plane
         self.left_out: Counter[str] = Counter()
+        self.invalid: list[LeftOut] = []
         self.misshapen: Counter[str] = Counter()
         self.doubled: Counter[str] = Counter()
         self._served = {f"{each.api_version} {each.kind}": each for each in reversed(served.served)}
@@ -99,8 +106,8 @@ class _Loading:
             return
         resource = served.full_name
         name = at(doc, "metadata", "name")
-        if not name or any(misfits(of_resource(resource), doc)) or (doc.get("kind") == DEFINITION and missing(doc)):
-            self.misshapen[kind] += 1
+        if said := _against(resource, doc):
+            self._leave_out(kind, resource, doc, said)
             return
         key = (str(at(doc, "metadata", "namespace") or "") if served.namespaced else "", str(name))
         if self.plane.store.get(resource, key) is not None:
@@ -108,6 +115,63 @@ class _Loading:
             return
         known(self.plane.registry, served)
         self.plane.store.add(resource, key, doc)
+
+    def _leave_out(self, kind: str, resource: str, doc: Doc, said: str) -> None:
+        read = next((each for each in kinds.ALL if each.full_name == resource), None)
+        if read is None:
+            self.misshapen[kind] += 1
+        else:
+            node = at(doc, "spec", "nodeName")
+            self.invalid.append(LeftOut(read, _said(doc, said), str(node or "") if read is kinds.PODS else None))
+
+
+def _said(doc: Doc, said: str) -> str:
+    namespace, name = (str(at(doc, "metadata", key) or "") for key in ("namespace", "name"))
+    return f"{doc.get('kind')} {f'{namespace}/' if namespace else ''}{name}: {said}"
+
+
+def _against(resource: str, doc: Doc) -> str:
+    """Why an API server would not have stored it, "" if it would have."""
+    if misfit := next(misfits(of_resource(resource), doc), None):
+        return f"{'.'.join(misfit.path)} is a {misfit.found}, not a {misfit.wanted}"
+    if fields := [*_missing(resource, doc), *lacking(resource, doc)]:
+        return f"it has no {fields[0]}"
+    return next((f"{each.field}: {each.said}" for each in problems(resource, None, doc)), "")
+
+
+_SPECIFIED = frozenset(
+    ("pods", "services", "jobs.batch", "cronjobs.batch", "replicationcontrollers", "poddisruptionbudgets.policy")
+)
+_IN_LISTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    *(("", ("metadata", "ownerReferences"), name) for name in ("kind", "name", "uid")),
+    ("", ("status", "conditions"), "type"),
+    ("", ("status", "conditions"), "status"),
+    ("services", ("spec", "ports"), "port"),
+    ("pods", ("spec", "containers", "ports"), "containerPort"),
+    ("pods", ("spec", "initContainers", "ports"), "containerPort"),
+    ("jobs.batch", ("spec", "podFailurePolicy", "rules", "onExitCodes"), "values"),
+)
+"""What each entry of a list has, of one resource or ("") of all."""
+
+
+def _missing(resource: str, doc: Doc) -> Iterator[str]:
+    """What controllers take for granted, since validation lets nothing be stored without it."""
+    if not at(doc, "metadata", "name"):
+        yield "metadata.name"
+    if resource in _SPECIFIED and not isinstance(doc.get("spec"), dict):
+        yield "spec"
+    for of, path, name in _IN_LISTS:
+        if of in ("", resource) and any(each.get(name) is None for each in _below(doc, path)):
+            yield f"{'.'.join(path)}.{name}"
+
+
+def _below(value: Any, path: tuple[str, ...]) -> Iterator[Doc]:
+    """The objects there, in lists on the way, too."""
+    for each in value if isinstance(value, list) else (value,):
+        if isinstance(each, dict) and path:
+            yield from _below(each.get(path[0]), path[1:])
+        elif isinstance(each, dict):
+            yield each
 
 
 def _defines(doc: Doc) -> bool:

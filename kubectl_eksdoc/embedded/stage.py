@@ -54,14 +54,14 @@ class EmbeddedStage:
         collector = Collector(self._observed.source)
         for resource in resources:
             was = self._reads.get(resource)
-            if was is None or was.state is not ReadState.READ:
+            if was is None or was.state not in (ReadState.READ, ReadState.INVALID):
                 collector.mark(resource, was.state if was else ReadState.NOT_HELD, was.detail if was else "")
                 continue
             for item in self._plane.store.list(resource.full_name):
                 collector.add_item(resource, encode(item.doc), "the rehearsal")
-            collector.mark(resource, ReadState.READ)
+            collector.mark(resource, was.state, was.detail)
         cluster = collector.cluster(self._observed.identity, self._plane.agenda.now)
-        return replace(cluster, notes=self._observed.notes)
+        return replace(cluster, notes=self._observed.notes, left_out=self._observed.left_out)
 
     @property
     def seconds(self) -> float:
@@ -156,4 +156,5 @@ def stage_of(observed: Cluster, raw: RawObjects, troubles: Iterable[Trouble] = (
         SnapshotError: one of them cannot be.
     """
     loaded = load_observed(observed, raw)
+    observed = observed.leaving_out(loaded.invalid)
     return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes), troubles, seed)

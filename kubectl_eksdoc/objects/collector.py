@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import NAMESPACES, KindRead, ReadState, Resource
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, LeftOut, Source
+from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.identities import References, Uids, identity_of
@@ -20,6 +21,7 @@ from kubectl_eksdoc.objects.identities import note as uids_note
 from kubectl_eksdoc.objects.nodes import identity_from
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object
 
 __all__ = ["BadObject", "Collector", "Page", "identity_from"]
@@ -27,12 +29,26 @@ __all__ = ["BadObject", "Collector", "Page", "identity_from"]
 MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What msgspec raises over bytes that are not what they should be."""
 
+T = TypeVar("T")
+_decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
 _NO_TIME = datetime.fromtimestamp(0, timezone.utc)
+_SPECIFIED = (
+    *(kinds.PODS, kinds.BUDGETS, kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS),
+    *(kinds.REPLICATION_CONTROLLERS, kinds.JOBS),
+)
+"""Kinds that say nothing without a spec, which an API server always prints, be it empty."""
+_EXTREME = (b'"9999-', b'"0001-', b'"0000-')
+_NO_TIME_THEN = re.compile(rb'"[\w-]+":\s*"(?:9999|000[01](?!-01-01T00:00:00Z))-\d\d-\d\dT[^"]*"')
+"""A time that nothing can be added to or taken from. Go's zero time is one that was never set."""
 _ITEM = re.compile(r"`\$\.items\[(\d+)\]")
 
 
 class BadObject(ValueError):
     """An object or list that cannot be: the message names where it came from, its kind and the JSON path."""
+
+
+class InvalidObject(BadObject):
+    """One that no API server would have stored; the others of its list can still be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +85,10 @@ class Collector:
     """Facts of one observation, gathered page by page."""
 
     def __init__(self, source: Source, raw: RawObjects | None = None) -> None:
-        """`raw`, where it is given, gets every object as it was read."""
+        """`raw`, where it is given, gets every object as it was read. Objects of a snapshot that are not valid are left
+        out and named; what a live server answers is refused as a whole, since it can be asked again."""
         self._source = source
+        self._left_out: dict[Resource, list[LeftOut]] = {}
         self._raw = raw
         self._share = Sharing()
         self._tables: dict[Resource, _Table] = {}
@@ -83,19 +101,20 @@ class Collector:
         Raises:
             BadObject: `body` is not a List of `resource`, or one of its objects cannot be.
         """
+        if self._source is Source.SNAPSHOT:
+            return self._add_each(resource, body, origin)
         table = self._table(resource)
         try:
+            if any(each in body for each in _EXTREME):
+                _check_times(body)
             page = table.decode_page(body)
-        except MALFORMED as error:
+        except (*MALFORMED, RawError) as error:
             raise BadObject(in_list(error, body, resource, origin)) from error
-        if page.items is msgspec.UNSET or (page.kind and not page.kind.endswith("List")):
-            raise BadObject(f"{origin}: expected a list of {resource.plural}, got {named_kind(page.kind)}")
-        items = page.items or []
+        items = _items_of(page, resource, origin)
         self._add(table, items, origin)
         if self._raw is not None:
             self._raw.add_page(resource, body)
-        meta = page.metadata or ListMeta()
-        return Page(len(items), meta.continue_token or "", meta.remaining)
+        return _page_of(page, len(items))
 
     def add_item(self, resource: Resource, raw: bytes | memoryview, origin: str) -> None:
         """Take one object.
@@ -105,16 +124,41 @@ class Collector:
         """
         table = self._table(resource)
         try:
-            item = table.decode_item(raw)
-        except MALFORMED as error:
-            raise BadObject(f"{origin}: {who(bytes(raw), resource)}: {error}") from error
-        self._add(table, (item,), origin)
+            try:
+                given = bytes(raw)
+                if any(each in given for each in _EXTREME):
+                    _check_times(given)
+                item = table.decode_item(raw)
+            except (*MALFORMED, RawError) as error:
+                raise InvalidObject(f"{origin}: {who(bytes(raw), resource)}: {error}") from error
+            self._add(table, (item,), origin)
+        except InvalidObject as error:
+            if self._source is not Source.SNAPSHOT:
+                raise
+            self.leave_out(resource, str(error), _node_of(raw) if resource is PODS else None)
+            return
         if self._raw is not None:
             self._raw.add_item(resource, raw)
+
+    def leave_out(self, resource: Resource, said: str, node: str | None = None) -> None:
+        """There is an object of `resource` that is not valid; `node` as of `LeftOut`."""
+        self._table(resource)
+        self._left_out.setdefault(resource, []).append(LeftOut(resource, said, node))
+
+    def _add_each(self, resource: Resource, body: bytes, origin: str) -> Page:
+        try:
+            page = _decode_page(body)
+        except MALFORMED as error:
+            raise BadObject(f"{origin}: {resource.kind} list: {error}") from error
+        items = _items_of(page, resource, origin)
+        for raw in items:
+            self.add_item(resource, bytes(raw), origin)
+        return _page_of(page, len(items))
 
     def forget(self, resource: Resource) -> None:
         """Drop what was gathered of it: an expired continue token restarts the list."""
         self._tables.pop(resource, None)
+        self._left_out.pop(resource, None)
         if self._raw is not None:
             self._raw.forget(resource)
 
@@ -144,7 +188,7 @@ class Collector:
             reads=self._reads(),
             notes=tuple(notes),
             **self._linked(uids),
-        )
+        ).leaving_out(each for left_out in self._left_out.values() for each in left_out)
 
     def _linked(self, uids: Mapping[Resource, Uids]) -> dict[str, Any]:
         """The facts by field of `Cluster`; what they say of each other can be found."""
@@ -170,14 +214,17 @@ class Collector:
         project, share, rows, newest = table.kind.project, self._share, table.rows, table.newest
         resource = table.kind.resource
         text, namespaced, kind = share.text, resource.namespaced, resource.kind
+        without_spec = self._source is Source.SNAPSHOT and resource in _SPECIFIED
         for item in items:
             meta = item.metadata
             if meta is None or not meta.name:
-                raise BadObject(f"{origin}: a {kind} has no name at `$.metadata.name`")
+                raise InvalidObject(f"{origin}: a {kind} has no name at `$.metadata.name`")
             if namespaced and not meta.namespace:
-                raise BadObject(f"{origin}: {kind} {meta.name} has no namespace at `$.metadata.namespace`")
+                raise InvalidObject(f"{origin}: {kind} {meta.name} has no namespace at `$.metadata.namespace`")
+            if without_spec and item.spec is None:  # type: ignore[attr-defined]
+                raise InvalidObject(f"{origin}: {kind} {_full_name(meta.namespace or '', meta.name)} has no spec")
             if item.kind and item.kind != kind:
-                raise BadObject(f"{origin}: {item.kind} {meta.name} is in a list of {resource.plural}")
+                raise InvalidObject(f"{origin}: {item.kind} {meta.name} is in a list of {resource.plural}")
             key = (text(meta.namespace), meta.name)
             uid = meta.uid or ""
             if not uid:
@@ -185,7 +232,7 @@ class Collector:
             try:
                 fact, moment = project(item, share)
             except RawError as error:
-                raise BadObject(f"{origin}: {kind} {_full_name(*key)}: {error}") from error
+                raise InvalidObject(f"{origin}: {kind} {_full_name(*key)}: {error}") from error
             row = (fact, uid, meta.resource_version or "", origin)
             if rows.setdefault(key, row) is not row:
                 self._copy(kind, key, rows[key], row)
@@ -221,6 +268,34 @@ class Collector:
         if tables and tables[0].kind.several:
             return tuple(fact for _, _, facts in rows for fact in facts)
         return tuple(row[2] for row in rows)
+
+
+def _items_of(page: ListOf[T], resource: Resource, origin: str) -> list[T]:
+    if page.items is msgspec.UNSET or (page.kind and not page.kind.endswith("List")):
+        raise BadObject(f"{origin}: expected a list of {resource.plural}, got {named_kind(page.kind)}")
+    return page.items or []
+
+
+def _page_of(page: ListOf[T], count: int) -> Page:
+    meta = page.metadata or ListMeta()
+    return Page(count, meta.continue_token or "", meta.remaining)
+
+
+def _check_times(raw: bytes) -> None:
+    """
+    Raises:
+        RawError: there is a time at which the calendar ends.
+    """
+    if found := _NO_TIME_THEN.search(raw):
+        raise RawError(f"{found[0].decode('utf-8', 'replace')} is no time of a real object")
+
+
+def _node_of(raw: bytes | memoryview) -> str | None:
+    """Of a pod that is not valid; "" where it is bound to none."""
+    doc = document(raw) or {"spec": None}
+    spec = doc.get("spec", {})
+    node = (spec.get("nodeName") or "") if isinstance(spec, dict) else None
+    return node if isinstance(node, str) else None
 
 
 def in_list(error: Exception, body: bytes, resource: Resource, origin: str) -> str:

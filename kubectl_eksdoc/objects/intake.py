@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 
 import msgspec
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
-from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector
+from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
+from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector, who
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import Header, Item
 from kubectl_eksdoc.objects.structs import Lean, Meta
 
 CRD_GROUP, CRD_KIND, CRD_PLURAL = "apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"
 TELL_EVERY = 1000
+
+_ALIKE = 0.8
+"""So much two kinds have in common of which one seems to be the other, mistyped; ServiceAccount and Service: 0.67."""
+_KNOWN = frozenset((each.group, each.kind) for each in (*BY_RESOURCE, *kinds.SINGLE, kinds.CONTROLLER_REVISIONS))
 
 _SHORT = {
     "no": "nodes",
@@ -61,6 +68,8 @@ class Intake:
     ) -> None:
         self._resources = tuple(resources)
         self._by_kind = {r.kind: r for r in resources}
+        self._by_lower = {r.kind.lower(): r for r in resources}
+        self._meanings: dict[tuple[str, str, str], Resource | None] = {}
         self._by_group = {(r.group, r.kind): r for r in resources}
         self._by_stem = {stem: r for r in resources for stem in (r.plural, r.full_name, r.kind.lower())}
         self._progress = progress
@@ -98,6 +107,12 @@ class Intake:
             self._counts[resource] += 1
             if self._counts[resource] % TELL_EVERY == 0:
                 self._tell()
+            return
+        meant = self._meant(kind, api_version, stem)
+        if meant is not None:
+            named = who(bytes(item.raw), meant)
+            self._collector.leave_out(meant, f"{origin}: {named} has apiVersion {api_version!r} and kind {kind!r}")
+            self.held.add(meant)
             return
         if not kind:
             raise BadObject(f"{origin}: item {item.within.items} of the List has no kind")
@@ -160,6 +175,22 @@ class Intake:
             return self._by_kind.get(kind)
         return self._by_group.get((api_version.rpartition("/")[0], kind))
 
+    def _meant(self, kind: str, api_version: str, stem: str) -> Resource | None:
+        """The resource of which an object seems to be whose kind or apiVersion is mistyped, if it was asked for."""
+        key = kind, api_version, stem
+        if key not in self._meanings:
+            of_file = self._of_stem(stem)
+            alike = get_close_matches(kind.lower(), self._by_lower, 1, _ALIKE)
+            self._meanings[key] = next(
+                (
+                    resource
+                    for resource in (of_file, self._by_lower[alike[0]] if alike else None)
+                    if resource is not None and _seems(resource, kind, api_version, resource is of_file)
+                ),
+                None,
+            )
+        return self._meanings[key]
+
     def _of_stem(self, stem: str) -> Resource | None:
         return self._by_stem.get(_long(stem))
 
@@ -176,6 +207,19 @@ class Intake:
             if self._progress is not None and self._shown[resource] != count:
                 self._shown[resource] = count
                 self._progress(resource.plural, count)
+
+
+def _seems(resource: Resource, kind: str, api_version: str, of_file: bool) -> bool:
+    """Whether an object that says it is a `kind` is one of `resource`.
+
+    Groups without a dot are Kubernetes' own: nobody else has kinds there."""
+    group = api_version.rpartition("/")[0]
+    if (group, kind) in _KNOWN:
+        return False
+    if kind == resource.kind:
+        return of_file or "." not in group
+    alike = get_close_matches(kind.lower(), (resource.kind.lower(),), 1, _ALIKE)
+    return group == resource.group and bool(alike or (of_file and group))
 
 
 def _long(stem: str) -> str:

@@ -114,7 +114,7 @@ def served(
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
     loaded = load_observed(observed, raw)
-    for note in observed.notes + loaded.notes:
+    for note in observed.leaving_out(loaded.invalid).notes + loaded.notes:
         how.note(note)
     users = kubeconfigs.tokens()
     chosen = _chosen(how.faults, observed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.demo import reader as demo
@@ -83,8 +85,10 @@ def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
     assert loaded.misshapen == {
         "apiextensions.k8s.io/v1 CustomResourceDefinition": 1,
         "v1 ConfigMap": 1,
-        "v1 Pod": 1,
     }
+    assert [(each.resource.kind, each.node, each.said) for each in loaded.invalid] == [
+        ("Pod", "a", "Pod default/bent: spec.containers is a string, not a slice")
+    ]
     assert loaded.left_out == {"example.io/v1 Half": 1}
     assert [note.partition(":")[0] for note in loaded.notes] == [
         "left out of the simulated cluster, as no CustomResourceDefinition in the dump declares their kind",
@@ -116,3 +120,52 @@ def test_without_uids_references_follow_names() -> None:
     assert held is not None and there is not None
     assert held.doc["metadata"]["ownerReferences"][0]["uid"] == there.uid == "Widget/default/x"
     assert held.uid == "Pod/default/web-0"
+
+
+def app(kind: str, **spec: Any) -> Doc:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}
+    given = {"selector": {"matchLabels": {"app": "web"}}, "template": template, **spec}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace": "default"}, "spec": given}
+
+
+OTHER = {"matchLabels": {"app": "other"}}
+MISMATCH = "spec.template.metadata.labels: `selector` does not match template `labels`"
+
+
+def of(kind: str, api_version: str = "v1", **rest: Any) -> Doc:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web", "namespace": "default"}, **rest}
+
+
+def owned(**owner: str) -> Doc:
+    return {"name": "web", "namespace": "default", "ownerReferences": [owner]}
+
+
+@pytest.mark.parametrize(
+    ("doc", "said"),
+    [
+        (app("Deployment", selector=OTHER), MISMATCH),
+        (app("ReplicaSet", selector=OTHER), MISMATCH),
+        (app("DaemonSet", selector=OTHER), MISMATCH),
+        (app("StatefulSet", selector=None), "it has no spec.selector"),
+        (
+            {**app("Deployment"), "status": {"conditions": [{"type": "Available"}]}},
+            "it has no status.conditions.status",
+        ),
+        (of("Service", spec={"ports": -1}), "spec.ports is a number, not a slice"),
+        (of("Service", spec={"ports": [{"name": "x"}]}), "it has no spec.ports.port"),
+        (of("Service"), "it has no spec"),
+        (of("Pod", spec={}), "it has no spec.containers"),
+        (of("Job", "batch/v1", spec={}, status={"startTime": "now"}), "status.startTime is a string, not a v1.Time"),
+        ({**app("ReplicaSet"), "metadata": owned(name="x", uid="u")}, "it has no metadata.ownerReferences.kind"),
+    ],
+)
+def test_what_a_server_would_not_have_stored_is_named(doc: Doc, said: str) -> None:
+    """Controllers would stumble over it, or work without an end."""
+    (invalid,) = load([doc], START).invalid
+    assert invalid.said == f"{doc['kind']} default/web: {said}"
+    assert invalid.resource.kind == doc["kind"]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"])
+def test_valid_ones_are_taken(kind: str) -> None:
+    assert load([app(kind)], START).invalid == ()

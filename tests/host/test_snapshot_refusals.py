@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.archive import BOUNDS, Bounds
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
@@ -183,12 +184,50 @@ def test_a_missing_page_of_pods(tmp_path: Path) -> None:
     ],
 )
 def test_values_of_a_wrong_type(where: list[Any], value: Any, says: str, tmp_path: Path) -> None:
+    """Their objects are left out and named, and what else is of their kind is read."""
     target = tmp_path / "d.json"
     target.write_bytes(changed(where, value))
-    if says:
-        assert says in refusal(target).message
-    else:
-        assert SnapshotReader(str(target)).read(kinds.ALL).pods
+    cluster = SnapshotReader(str(target)).read(kinds.ALL)
+    assert [says in each.said and str(target) in each.said for each in cluster.left_out] == [True] * bool(says)
+    assert [read.state is ReadState.INVALID for read in cluster.unread(kinds.PODS, kinds.BUDGETS)] == [True] * bool(
+        says
+    )
+    assert cluster.pods
+
+
+@pytest.mark.parametrize("name", ["poddisruptionbudgets.json", "pdb.json", "dump.json"])
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        ("PodDisruptionBudgt", "policy/v1"),
+        ("poddisruptionbudget", "policy/v1"),
+        ("PodDisruptionBudget", "policy"),
+        ("PodDisruptionBudget", "v1"),
+        ("PodDisruptionBudget", "polcy/v1"),
+    ],
+)
+def test_a_mistyped_kind_is_not_passed_over(name: str, kind: str, version: str, tmp_path: Path) -> None:
+    """Without the budget its pods would seem free to go."""
+    dump: Any = dumps.a_small_dump()
+    *others, budget = dump["items"]
+    mistyped = {**budget, "kind": kind, "apiVersion": version}
+    files = {"others.json": dumps.compact(dumps.a_list(*others)), name: dumps.compact(dumps.a_list(mistyped))}
+    cluster = SnapshotReader(str(dumps.folder(tmp_path, files))).read(kinds.ALL)
+    (read,) = cluster.unread(kinds.BUDGETS)
+    assert read.state is ReadState.INVALID and not cluster.budgets
+    assert f"PodDisruptionBudget shop/web has apiVersion {version!r} and kind {kind!r}" in read.detail
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [("ServiceAccount", "v1"), ("CronJob", "batch/v1"), ("Service", "serving.knative.dev/v1"), ("Widget", "x.io/v1")],
+)
+def test_kinds_of_others_are_taken_for_no_mistakes(kind: str, version: str, tmp_path: Path) -> None:
+    dump: Any = dumps.a_small_dump()
+    other = {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "shop"}}
+    files = {"dump.json": dumps.compact(dumps.a_list(*dump["items"], other))}
+    cluster = SnapshotReader(str(dumps.folder(tmp_path, files))).read(kinds.ALL)
+    assert not cluster.left_out
 
 
 def test_two_objects_of_one_name(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.collector import BadObject, Collector, Page, identity_from
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 
@@ -139,7 +140,7 @@ def test_bad_pages_are_refused_by_name(body: bytes, says: str) -> None:
 
 @pytest.mark.parametrize("kind", [bytes, memoryview])
 def test_single_objects(kind: Any) -> None:
-    gathered = Collector(Source.SNAPSHOT)
+    gathered = Collector(Source.LIVE)
     gathered.add_item(kinds.PODS, kind(json.dumps(item("a")).encode()), "o")
     assert [p.name for p in gathered.cluster(Identity(), NOW).pods] == ["a"]
     with pytest.raises(BadObject, match=r"o: Pod shop/b: Expected .* `\$.spec.nodeName`"):
@@ -186,3 +187,61 @@ def test_what_replicas_share_is_one_value() -> None:
     assert one.owner is two.owner
     assert one.tolerations is two.tolerations
     assert one.node is two.node
+
+
+INVALID: list[tuple[Resource, dict[str, Any], str, str | None]] = [
+    (kinds.PODS, item("b", spec={"nodeName": "n", "priority": "x"}), "Pod shop/b: Expected `int | null`", "n"),
+    (kinds.PODS, item("b", spec={"affinity": {"podAntiAffinity": "none"}}), "podAntiAffinity`", ""),
+    (kinds.PODS, item("b", spec={"nodeName": 1}), "`$.spec.nodeName`", None),
+    (kinds.PODS, item("b"), "Pod shop/b has no spec", ""),
+    (kinds.PODS, {"metadata": {"namespace": "shop"}, "spec": {"nodeName": "n"}}, "a Pod has no name", "n"),
+    (
+        kinds.PODS,
+        item("b", spec={"nodeName": "n"}, meta={"creationTimestamp": "9999-12-31T23:59:59-23:59"}),
+        '"creationTimestamp":"9999-12-31T23:59:59-23:59" is no time of a real object',
+        "n",
+    ),
+    (kinds.BUDGETS, item("b"), "PodDisruptionBudget shop/b has no spec", None),
+    (kinds.BUDGETS, item("b", spec={"minAvailable": "half"}), "`$.spec.minAvailable`", None),
+]
+
+
+@pytest.mark.parametrize(("resource", "invalid", "said", "node"), INVALID)
+@pytest.mark.parametrize("paged", [False, True])
+def test_of_a_snapshot_what_is_not_valid_is_left_out_and_named(
+    resource: Resource, invalid: dict[str, Any], said: str, node: str | None, paged: bool
+) -> None:
+    """The others are there, as facts and as they were read, and their kind is not known completely."""
+    raw = RawObjects()
+    gathered = Collector(Source.SNAPSHOT, raw)
+    valid = item("a", spec={})
+    if paged:
+        body = json.dumps({"items": [valid, invalid], "metadata": {}}, separators=(",", ":")).encode()
+        assert gathered.add_page(resource, body, "o") == Page(2, "", None)
+    else:
+        for each in (valid, invalid):
+            gathered.add_item(resource, json.dumps(each, separators=(",", ":")).encode(), "o")
+    gathered.mark(resource, ReadState.READ)
+    cluster = gathered.cluster(Identity(), NOW)
+    (left_out,) = cluster.left_out
+    (read,) = cluster.reads
+    assert said in left_out.said and left_out.node == node
+    assert (read.state, read.count, read.known) == (ReadState.INVALID, 1, False) and left_out.said in read.detail
+    assert f"left out, as it is not valid: {left_out.said}" in cluster.notes
+    assert [each["metadata"]["name"] for each in raw.documents()] == ["a"]
+
+
+def test_a_time_that_was_never_set_is_none_of_a_wrong_object() -> None:
+    gathered = Collector(Source.SNAPSHOT)
+    zero = item("a", spec={}, meta={"creationTimestamp": "0001-01-01T00:00:00Z"})
+    gathered.add_item(kinds.PODS, json.dumps(zero).encode(), "o")
+    assert gathered.cluster(Identity(), NOW).left_out == ()
+
+
+def test_of_many_that_are_not_valid_the_first_are_told_with_their_kind_and_all_in_notes() -> None:
+    gathered = Collector(Source.SNAPSHOT)
+    for number in range(5):
+        gathered.add_item(kinds.PODS, json.dumps(item(f"p-{number}")).encode(), "o")
+    gathered.mark(kinds.PODS, ReadState.READ)
+    cluster = gathered.cluster(Identity(), NOW)
+    assert cluster.reads[0].detail.endswith("p-2 has no spec; and 2 more") and len(cluster.notes) >= 5

@@ -85,7 +85,7 @@ def test_containers_are_not_looked_at_without_a_host_path() -> None:
 def test_owners_of_jobs_in_a_dump_without_uids_are_found() -> None:
     gathered = Collector(Source.SNAPSHOT)
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "etl", "controller": True}
-    job = {"metadata": {"name": "etl-1", "namespace": "shop", "ownerReferences": [owner]}}
+    job = {"metadata": {"name": "etl-1", "namespace": "shop", "ownerReferences": [owner]}, "spec": {}}
     gathered.add_item(kinds.CRON_JOBS, b'{"metadata": {"name": "etl", "namespace": "shop"}}', "test")
     gathered.add_item(kinds.JOBS, json.dumps(job).encode(), "test")
     found = gathered.cluster(Identity(), T0)

@@ -15,7 +15,7 @@ RS: dict[str, Any] = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "we
 
 
 def meta(name: str, namespace: str | None = "shop", **rest: Any) -> dict[str, Any]:
-    return {"metadata": {"name": name, **({"namespace": namespace} if namespace else {}), **rest}}
+    return {"spec": {}, "metadata": {"name": name, **({"namespace": namespace} if namespace else {}), **rest}}
 
 
 def gathered(*held: tuple[Resource, dict[str, Any]]) -> Cluster:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 
@@ -16,6 +17,9 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Autoscaler, CronJob, Job, Workload
+
+_TOLD = 3
+"""Objects that are not valid and named in what is said of their kind."""
 
 
 class Source(str, Enum):
@@ -100,6 +104,15 @@ class EniConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An object that is not valid. `node`: of a pod, the node it is bound to; None where that cannot be read."""
+
+    resource: Resource
+    said: str
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """Everything observed at `observed_at`. Tuples are sorted by namespace and name."""
 
@@ -133,6 +146,22 @@ class Cluster:
     api_services: tuple[ApiService, ...] = ()
     definitions: tuple[Definition, ...] = ()
     notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
+    left_out: tuple[LeftOut, ...] = ()  # objects that are not valid: their kinds are not known completely
+
+    def leaving_out(self, found: Iterable[LeftOut]) -> Cluster:
+        """With more objects that are not valid: what is said of reading their kinds, and the notes, name them."""
+        found = tuple(found)
+        left_out: dict[Resource, list[str]] = {}
+        for each in (*self.left_out, *found):
+            left_out.setdefault(each.resource, []).append(each.said)
+        reads = (
+            replace(read, state=ReadState.INVALID, detail=_told(left_out[read.resource]))
+            if read.resource in left_out and read.state in (ReadState.READ, ReadState.INVALID)
+            else read
+            for read in self.reads
+        )
+        notes = (f"left out, as it is not valid: {each.said}" for each in found)
+        return replace(self, reads=tuple(reads), notes=(*self.notes, *notes), left_out=(*self.left_out, *found))
 
     def read_of(self, resource: Resource) -> KindRead:
         """How reading `resource` went; one that nobody asked for counts as not held."""
@@ -147,3 +176,9 @@ class Cluster:
     def unread(self, *resources: Resource) -> tuple[KindRead, ...]:
         """Those of `resources` whose objects are not known completely."""
         return tuple(r for r in map(self.read_of, resources) if not r.known)
+
+
+def _told(left_out: Sequence[str]) -> str:
+    """The notes name all."""
+    more = f"; and {len(left_out) - _TOLD:,} more" if len(left_out) > _TOLD else ""
+    return f"{len(left_out):,} of its objects left out, as not valid: {'; '.join(left_out[:_TOLD])}{more}"

@@ -238,6 +238,13 @@ POD_NODE_MISSING = Code(
     (kinds.NODES,),
 )
 
+OBJECTS_INVALID = Code(
+    "objects-invalid",
+    "Nodes or pods of the dump are not valid",
+    "An object that no API server would have stored is left out. A node that it may have been on is not drained, and "
+    "what the other pods and nodes need of it is unknown.",
+)
+
 # Nodes ---------------------------------------------------------------------------------------
 NODE_FARGATE = Code(
     "node-fargate",

@@ -141,6 +141,7 @@ class ReadState(str, Enum):
     FORBIDDEN = "forbidden"
     NOT_SERVED = "not-served"  # the server does not know the resource
     NOT_HELD = "not-held"  # the snapshot has no list of it
+    INVALID = "invalid"  # some of its objects are not valid, and were left out; the others were read
     FAILED = "failed"  # the server kept refusing, or answered nonsense
 
 

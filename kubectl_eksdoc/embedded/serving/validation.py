@@ -14,10 +14,11 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules import budget_validation
 from kubectl_eksdoc.core.rules.api import pod_validation, shapes, workload_validation
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
 from kubectl_eksdoc.core.rules.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
-from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
+from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
@@ -39,7 +40,7 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     _check_readable(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
-    if not target.subresource and (causes := causes_of(_problems(target.resource, live, doc))):
+    if not target.subresource and (causes := causes_of(problems(target.resource, live, doc))):
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
     return doc
 
@@ -67,7 +68,8 @@ def check_unconditional(target: Target) -> None:
         raise invalid(named, target.name, (Cause("FieldValueInvalid", text, "metadata.resourceVersion"),))
 
 
-def _problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+def problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+    """What validation has against `doc`, where it is written over `live` (None: it is new)."""
     if resource == "pods":
         return pod_validation.problems(live, doc)
     return workload_validation.problems(resource, live, doc)
@@ -147,12 +149,15 @@ _NO_SUBDOMAIN = (
 def _check_required(target: Target, doc: Doc) -> None:
     if target.subresource == "status":
         return
-    lacking = [".".join(path) for path in _REQUIRED.get(target.resource, ()) if not at(doc, *path)]
-    if target.resource == DEFINITIONS:
-        lacking += missing(doc)
-    if lacking:
-        causes = tuple(Cause("FieldValueRequired", "Required value", field) for field in lacking)
+    if fields := lacking(target.resource, doc):
+        causes = tuple(Cause("FieldValueRequired", "Required value", field) for field in fields)
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+
+
+def lacking(resource: str, doc: Doc) -> list[str]:
+    """The fields without which controllers and kubelets would have nothing to go by, as ``spec.selector``."""
+    found = [".".join(path) for path in _REQUIRED.get(resource, ()) if not at(doc, *path)]
+    return [*found, *missing(doc)] if resource == DEFINITIONS else found
 
 
 _TEMPLATE = ("spec", "template", "spec", "containers")
@@ -164,7 +169,6 @@ _REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "statefulsets.apps": _APPS,
     "daemonsets.apps": _APPS,
 }
-"""Without these, controllers and kubelets would have nothing to go by."""
 
 
 def _named(target: Target) -> Named:
@@ -173,7 +177,7 @@ def _named(target: Target) -> Named:
 
 def _check_budget(target: Target, doc: Doc) -> None:
     spec = at(doc, "spec") or {}
-    found = problems(
+    found = budget_validation.problems(
         BudgetSpec(
             _amount(spec.get("minAvailable")),
             _amount(spec.get("maxUnavailable")),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.cluster import LeftOut
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.kinds import PODS
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.rules.foreign_drains import TERMINATION_TAINTS, ForeignDrain, foreign_drain
 
+MAX_EVIDENCE = 12
+VALID = Remedy("Make the dump again with kubectl: an API server stores no object that is not valid.")
 RESTARTED = frozenset({"Deployment", "StatefulSet"})
 """What ``kubectl rollout restart`` takes, but for DaemonSets: none of their pods is on Fargate."""
 
@@ -63,6 +67,18 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
             ),
         )
     return None
+
+
+def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
+    """Why nobody knows which pods are on it: some that are not valid are, or may be."""
+    here = [each for each in left_out if each.resource == PODS and each.node in (node.name, None)]
+    if not here:
+        return None
+    message = "which pods are on it is not known: some that are not valid were left out"
+    evidence = tuple(each.said for each in here[:MAX_EVIDENCE])
+    return Finding(
+        codes.OBJECTS_INVALID, Severity.HIGH, Status.UNKNOWN, _subject(node), message, evidence, (VALID,), "its pods"
+    )
 
 
 def remarks(node: Node) -> tuple[Finding, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.choice.choosing import settled
@@ -90,7 +90,8 @@ def _target(
 ) -> Target:
     left = len(world.pods_on[node.name]) - evicted
     if refusal is not None:
-        return Target(node, TargetVerdict.REFUSED, 0, 0, evicted, left, (refusal.message,), freed_by=refusal.remedy[:1])
+        verdict = TargetVerdict.UNKNOWN if refusal.status is Status.UNKNOWN else TargetVerdict.REFUSED
+        return Target(node, verdict, 0, 0, evicted, left, (refusal.message,), freed_by=refusal.remedy[:1])
     held = judgement.holding(node.name)
     return Target(
         node=node,

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.selectors import Selector, from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
-from kubectl_eksdoc.core.plan.drain.nodes import refusal
+from kubectl_eksdoc.core.plan.drain.nodes import doubtful, refusal
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.foreign_drains import by_locks
 from kubectl_eksdoc.core.rules.guards import Guards, matching
@@ -106,7 +106,13 @@ class Survey:
 
 def _refused(cluster: Cluster, targets: Iterable[Node], owners: Mapping[str, Iterable[Subject]]) -> dict[str, Finding]:
     locks = by_locks(cluster)
-    found = ((node.name, refusal(node, owners[node.name], locks.get(node.name))) for node in targets)
+    found = (
+        (
+            node.name,
+            refusal(node, owners[node.name], locks.get(node.name)) or doubtful(node, cluster.left_out),
+        )
+        for node in targets
+    )
     return {name: finding for name, finding in found if finding is not None}
 
 

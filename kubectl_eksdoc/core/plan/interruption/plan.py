@@ -74,6 +74,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     spot = bool(foreseen.nodes)
     found = [
         *outage.judged(facts, foreseen, wish.again),
+        *_unread(facts),
         *_of_install(facts, foreseen),
         *_of_links(links, spot),
         *handler_findings(facts.cluster, there, by_karpenter),
@@ -83,6 +84,19 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     stack = stack_name(facts, wish)
     told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
     return InterruptionPlan(facts, links, foreseen, there, told, needed, stack)
+
+
+def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
+    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+        yield Finding(
+            codes.OUTAGE,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
+            f"some {read.resource.plural} are not known, and what an interruption takes of them neither",
+            (read.detail,),
+            missing=read.resource.full_name,
+        )
 
 
 def stack_name(facts: InterruptionFacts, wish: Wish) -> str:

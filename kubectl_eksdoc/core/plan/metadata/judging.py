@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
@@ -46,6 +47,16 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             missing=identities.missing or "the Pod Identity associations",
         )
     yield from _unread(facts)
+    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+        yield Finding(
+            codes.PODS_UNREAD,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            _cluster(facts),
+            f"some {read.resource.plural} are not known, and not judged",
+            (read.detail,),
+            missing=read.resource.full_name,
+        )
     yield from _unexplained(facts, groups)
     if facts.not_looked_into:
         yield Finding(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kubectl_eksdoc.core.model.quantities import is_amount
+from kubectl_eksdoc.core.rules.api.rfc3339 import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,14 @@ Shape: TypeAlias = "str | Mapping[str, Shape] | Listed | Mapped"
 
 _TEXT, _FLAG, _INT, _AMOUNT, _ANY = "string", "bool", "int64", "intstr.IntOrString", "any"
 QUANTITY = "resource.Quantity"
+_TIME = "v1.Time"
 _PLAIN: Mapping[str, tuple[type, ...]] = {
     _TEXT: (str,),
     _FLAG: (bool,),
     _INT: (int,),
     _AMOUNT: (int, str),
     QUANTITY: (int, float, str),
+    _TIME: (str,),
 }
 _LARGEST = (1 << 63) - 1
 
@@ -55,7 +58,8 @@ _MANAGED = {
     "fieldsV1": Mapped(_ANY),
 }
 METADATA: Shape = {
-    **_texts("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"),
+    **_texts("name", "generateName", "namespace", "uid", "resourceVersion"),
+    **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TIME),
     "labels": _TEXTS,
     "annotations": _TEXTS,
     "finalizers": Listed(_TEXT),
@@ -65,7 +69,7 @@ METADATA: Shape = {
     "deletionGracePeriodSeconds": _INT,
 }
 _CONDITIONS = Listed(
-    {**_texts("type", "status", "reason", "message", "lastTransitionTime"), "observedGeneration": _INT}
+    {**_texts("type", "status", "reason", "message"), "lastTransitionTime": _TIME, "observedGeneration": _INT}
 )
 _SELECTOR: Shape = {
     "matchLabels": _TEXTS,
@@ -101,9 +105,13 @@ _POD_SPEC: Shape = {
     "hostNetwork": _FLAG,
 }
 _STATE: Shape = {
-    "running": _texts("startedAt"),
+    "running": {"startedAt": _TIME},
     "waiting": _texts("reason", "message"),
-    "terminated": {**_texts("reason", "message", "startedAt", "finishedAt"), "exitCode": _INT, "signal": _INT},
+    "terminated": {
+        **_texts("reason", "message"),
+        **dict.fromkeys(("startedAt", "finishedAt"), _TIME),
+        **dict.fromkeys(("exitCode", "signal"), _INT),
+    },
 }
 _CONTAINER_STATUSES = Listed(
     {
@@ -116,7 +124,8 @@ _CONTAINER_STATUSES = Listed(
     }
 )
 _POD_STATUS: Shape = {
-    **_texts("phase", "reason", "message", "podIP", "hostIP", "startTime", "nominatedNodeName", "qosClass"),
+    **_texts("phase", "reason", "message", "podIP", "hostIP", "nominatedNodeName", "qosClass"),
+    "startTime": _TIME,
     "conditions": _CONDITIONS,
     "podIPs": Listed(_texts("ip")),
     "hostIPs": Listed(_texts("ip")),
@@ -148,10 +157,66 @@ _WORKLOAD_SPEC: Shape = {
     "paused": _FLAG,
     "volumeClaimTemplates": Listed({"metadata": METADATA, "spec": Mapped(_ANY)}),
 }
+_CONTROLLER_SPEC: Shape = {"replicas": _INT, "minReadySeconds": _INT, "selector": _TEXTS, "template": _TEMPLATE}
+_FAILURE_RULE: Shape = {
+    "action": _TEXT,
+    "onExitCodes": {**_texts("containerName", "operator"), "values": Listed(_INT)},
+    "onPodConditions": Listed(_texts("type", "status")),
+}
+_JOB_SPEC: Shape = {
+    **dict.fromkeys(
+        (
+            *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
+            *("backoffLimitPerIndex", "maxFailedIndexes"),
+        ),
+        _INT,
+    ),
+    **dict.fromkeys(("suspend", "manualSelector"), _FLAG),
+    **_texts("completionMode", "podReplacementPolicy"),
+    "selector": _SELECTOR,
+    "template": _TEMPLATE,
+    "podFailurePolicy": {"rules": Listed(_FAILURE_RULE)},
+}
+_JOB_STATUS: Shape = {
+    **dict.fromkeys(("active", "succeeded", "failed", "ready", "terminating"), _INT),
+    **dict.fromkeys(("startTime", "completionTime"), _TIME),
+    **_texts("completedIndexes", "failedIndexes"),
+    "conditions": _CONDITIONS,
+}
+_CRON_JOB_SPEC: Shape = {
+    **_texts("schedule", "timeZone", "concurrencyPolicy"),
+    **dict.fromkeys(("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"), _INT),
+    "suspend": _FLAG,
+    "jobTemplate": {"metadata": METADATA, "spec": _JOB_SPEC},
+}
+_CRON_JOB_STATUS: Shape = {
+    "active": Listed(_texts("name", "namespace", "uid")),
+    **dict.fromkeys(("lastScheduleTime", "lastSuccessfulTime"), _TIME),
+}
+_PORT: dict[str, Shape] = {**_texts("name", "protocol", "appProtocol"), "port": _INT}
+_SERVICE_SPEC: Shape = {
+    **_texts("type", "clusterIP", "externalName"),
+    "clusterIPs": Listed(_TEXT),
+    "ipFamilies": Listed(_TEXT),
+    "selector": _TEXTS,
+    "ports": Listed({**_PORT, "nodePort": _INT, "targetPort": _AMOUNT}),
+    "publishNotReadyAddresses": _FLAG,
+}
+_ENDPOINT: Shape = {
+    **_texts("nodeName", "zone", "hostname"),
+    "addresses": Listed(_TEXT),
+    "conditions": dict.fromkeys(("ready", "serving", "terminating"), _FLAG),
+    "targetRef": _texts("kind", "namespace", "name", "uid"),
+}
+_CLAIM_SPEC: Shape = {
+    **_texts("volumeName", "storageClassName", "volumeMode"),
+    "accessModes": Listed(_TEXT),
+    "resources": {"limits": _QUANTITIES, "requests": _QUANTITIES},
+}
 _NODE_SPEC: Shape = {
     **_texts("providerID", "podCIDR"),
     "unschedulable": _FLAG,
-    "taints": Listed(_texts("key", "value", "effect", "timeAdded")),
+    "taints": Listed({**_texts("key", "value", "effect"), "timeAdded": _TIME}),
 }
 _NODE_STATUS: Shape = {
     "conditions": _CONDITIONS,
@@ -170,7 +235,7 @@ _BUDGET_STATUS: Shape = {
     **dict.fromkeys(
         ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"), _INT
     ),
-    "disruptedPods": _TEXTS,
+    "disruptedPods": Mapped(_TIME),
     "conditions": _CONDITIONS,
 }
 
@@ -213,6 +278,12 @@ _BY_RESOURCE: Mapping[str, Shape] = {
     "replicasets.apps": _APP,
     "statefulsets.apps": _APP,
     "daemonsets.apps": _APP,
+    "replicationcontrollers": _object(spec=_CONTROLLER_SPEC, status={**_COUNTS, "conditions": _CONDITIONS}),
+    "jobs.batch": _object(spec=_JOB_SPEC, status=_JOB_STATUS),
+    "cronjobs.batch": _object(spec=_CRON_JOB_SPEC, status=_CRON_JOB_STATUS),
+    "services": _object(spec=_SERVICE_SPEC, status={"loadBalancer": Mapped(_ANY)}),
+    "endpointslices.discovery.k8s.io": _object(addressType=_TEXT, endpoints=Listed(_ENDPOINT), ports=Listed(_PORT)),
+    "persistentvolumeclaims": _object(spec=_CLAIM_SPEC, status={"phase": _TEXT}),
     "customresourcedefinitions.apiextensions.k8s.io": _object(
         spec=_DEFINITION, status={"conditions": _CONDITIONS, "acceptedNames": _NAMES}
     ),
@@ -278,6 +349,8 @@ def _is_plain(shape: str, value: Any) -> bool:
         return False
     if shape == QUANTITY and isinstance(value, str):
         return is_amount(value)
+    if shape == _TIME and isinstance(value, str):
+        return parsed(value) is not None
     return isinstance(value, _PLAIN[shape])
 
 

@@ -10,13 +10,15 @@ Deed = Callable[[], object]
 
 
 class Agenda:
-    """Mutable. `now` is the virtual time; it only moves by `run_until` and `next`."""
+    """Mutable. `now` is the virtual time; it only moves by `run_until` and `next`. `before_each` is called before each
+    thing to do, which stays to be done if it raises."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
         self._seconds = 0.0
         self._queue: list[tuple[float, int, Deed]] = []
         self._number = 0
+        self.before_each: Deed | None = None
 
     @property
     def now(self) -> datetime:
@@ -41,6 +43,8 @@ class Agenda:
         """Do the next thing, at its time; False if there is none."""
         if not self._queue:
             return False
+        if self.before_each is not None:
+            self.before_each()
         self._seconds, _, deed = heapq.heappop(self._queue)
         deed()
         return True

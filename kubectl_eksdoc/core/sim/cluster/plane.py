@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.sim.cluster.roster import Roster
 from kubectl_eksdoc.core.sim.cluster.scheduling import Scheduler
 from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Listener, Store
 from kubectl_eksdoc.core.sim.cluster.traits import Traits, by_resource
+from kubectl_eksdoc.core.sim.cluster.work_budget import WorkBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class ControlPlane:
         """From now on everybody works; `stuck` pods do not stop even when they are killed, and images are pulled as
         `pulling` says."""
         self._begun = (workloads, lags)
+        WorkBudget(self.store, self.agenda)
         self._begin(DisruptionController.unfinished)
         Loop(Kubelets(self.registry, self.facts, pace, stuck, pulling), self.store, self.agenda)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 
+from kubectl_eksdoc.core.rules.api.rfc3339 import parsed
+
 _FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
 
 
@@ -14,9 +16,10 @@ def moment(text: str) -> datetime:
     Raises:
         ValueError: it is no time.
     """
-    plain = text[:-1] if text.endswith("Z") else text
-    form = "%Y-%m-%dT%H:%M:%S.%f" if "." in plain else "%Y-%m-%dT%H:%M:%S"
-    return datetime.strptime(plain, form).replace(tzinfo=timezone.utc)
+    found = parsed(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no time")
+    return found
 
 
 def later(since: datetime, seconds: float) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import codes, commands
+from kubectl_eksdoc.core.model import codes, commands, kinds
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -93,7 +93,7 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     shared = tuple([pod for pod in asked if pod.uid in several and pod.key not in named]) if several else ()
     counted = tuple([pod for pod in asked if uses_up(pod, budget) and not (several and pod.uid in several)])
     pods = survey.guards.pods(budget)
-    result = arithmetic.recompute(budget, pods, survey.scales, survey.now)
+    result = _recomputed(survey, budget, pods)
     recomputed = result.status if isinstance(result, arithmetic.Computed) else None
     disagrees = recomputed is not None and recomputed != budget.status and not _lags(budget)
     allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
@@ -124,6 +124,12 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
         judged = replace(judged, blocked=None, code=None, per_round=max(allowed, 1))
     findings = (*blocking, *_other_findings(survey, judged, result, disagrees))
     return replace(judged, findings=findings) if findings else judged
+
+
+def _recomputed(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> arithmetic.Recomputed:
+    if survey.cluster.unread(kinds.PODS):
+        return arithmetic.CannotTell(kinds.PODS.full_name, "it may select pods that are not known")
+    return arithmetic.recompute(budget, pods, survey.scales, survey.now)
 
 
 def _lags(budget: Budget) -> bool:
@@ -256,7 +262,7 @@ def _other_findings(
             )
         )
     if isinstance(result, arithmetic.CannotTell) and judged.counted:
-        unread = survey.cluster.unread(*SCALED)
+        unread = survey.cluster.unread(kinds.PODS, *SCALED)
         if unread:
             question = "whether budgets' statuses match their pods"
             found.append(

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
@@ -21,7 +22,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts.asking import Rules
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import as_if_fixed
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, judge, several_budgets
 from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import past_budgets
-from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, cannot_tell, fold, unknown
+from kubectl_eksdoc.core.plan.drain.verdicts.said import MAX_EVIDENCE, Said, cannot_tell, fold, unknown
 from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 
 HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
@@ -80,8 +81,9 @@ def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
     budgets = _judge_budgets(world, _going(asked))
     pods_go = any(_going(asked))
-    around = (*_unread(world), *_pending(world)) if pods_go else ()
-    return Judgement(_concluded(world, asked, budgets), budgets, (*around, *pods.on_missing_nodes(world)))
+    around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if pods_go else ()
+    around = (*around, *pods.on_missing_nodes(world), *_left_out(world))
+    return Judgement(_concluded(world, asked, budgets), budgets, around)
 
 
 def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
@@ -202,6 +204,16 @@ def _unread(world: Survey) -> Iterable[Finding]:
         unread = cluster.unread(*code.needs)
         if unread:
             yield unknown(code, question, unread, of=cluster.source)
+
+
+def _left_out(world: Survey) -> Iterable[Finding]:
+    """Nodes and pods are needed for everything, so that those that are not valid make something unknown in any case."""
+    cluster = world.cluster
+    unread = [read for read in cluster.unread(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
+    if unread:
+        evidence = tuple(each.said for each in cluster.left_out if each.resource in (kinds.NODES, kinds.PODS))
+        question = "what the nodes and pods that were left out as not valid need and take"
+        yield unknown(codes.OBJECTS_INVALID, question, tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
 
 
 def _pending(world: Survey) -> Iterable[Finding]:

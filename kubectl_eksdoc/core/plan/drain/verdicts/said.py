@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
+from kubectl_eksdoc.core.plan.drain.nodes import VALID
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
@@ -156,5 +157,7 @@ def _read_it(read: KindRead, of: Source) -> Remedy:
             f"Add {name} to the dump.",
             f"{shell('kubectl', 'get', name, '-A', '-o', 'json')} > {read.resource.plural}.json",
         )
+    if read.state is ReadState.INVALID:
+        return VALID
     then = ", then take the snapshot again" if snapshot else ""
     return Remedy(f"Find out why {name} cannot be listed{then}.", shell("kubectl", "get", name, "-A"))

@@ -1,0 +1,41 @@
+"""The first cases of the fuzzer: no dump, snapshot or Terraform plan ends a command in a bug or keeps it for ever."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.source import ROOT
+from tools.fuzz import CLUSTERS, TOO_LONG, case, recorded, terraform
+
+CASES = 500
+
+
+@pytest.mark.long
+def test_changed_input_is_answered_or_refused(tmp_path: Path) -> None:
+    """In a process of its own, as it takes the signal of its timer."""
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "tools.fuzz", "--cases", str(CASES), "--log", str(log)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    codes = Counter(code for _, _, code, _ in rows)
+    assert len(rows) == CASES and not codes[70] and not codes[TOO_LONG]
+    beyond = {command for _, command, code, _ in rows if code != 2}
+    assert len(beyond) == 8, "each command gets beyond its refusals"
+
+
+def test_a_case_is_told_by_its_seed_and_number() -> None:
+    small = recorded(CLUSTERS / "small-traps.tar.gz")
+    bases = (terraform(), small, small)
+    for number in (0, 5, 10):
+        first, again = case(1, number, bases), case(1, number, bases)
+        assert (
+            first == again and first.notes and first.changed != {name: first.base.files[name] for name in first.changed}
+        )
+    assert case(2, 0, bases) != case(1, 0, bases)
