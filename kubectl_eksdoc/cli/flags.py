@@ -59,9 +59,17 @@ HONOURED: tuple[Flag, ...] = (
     Flag(
         ("--request-timeout",),
         "request_timeout",
-        "longest wait for one answer: 30, 30s, 2m, 1h; 0 is for ever",
+        "longest wait for one answer: 30, 30s, 2m, 1h; 0: no limit; default: 75s",
         Takes.SECONDS,
         "TIME",
+    ),
+    Flag(
+        ("--read-timeout",),
+        "read_timeout",
+        "longest time for reading the cluster, all answers and retries together; 0: no limit; default: 5m",
+        Takes.SECONDS,
+        "TIME",
+        ours=True,
     ),
     Flag(
         ("--insecure-skip-tls-verify",),

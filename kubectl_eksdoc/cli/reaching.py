@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 _SECRET = "token"
+_USUAL = Connection()
 
 
 def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
@@ -44,7 +45,7 @@ def reach(source: SourceChoice, options: GlobalOptions, context: str) -> Reach:
 
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:
     value = getattr(connection, flag.dest, None)
-    if not value or flag.dest == _SECRET:
+    if value is None or value == getattr(_USUAL, flag.dest) or flag.dest == _SECRET:
         return ()
     if flag.takes is Takes.SWITCH:
         return (flag.long,)

@@ -60,6 +60,7 @@ def at(connection: Connection, context: str) -> Connection:
         impersonate_groups=connection.impersonate_groups,
         impersonate_uid=connection.impersonate_uid,
         request_timeout=connection.request_timeout,
+        read_timeout=connection.read_timeout,
         disable_compression=connection.disable_compression,
         page_size=connection.page_size,
     )

@@ -33,6 +33,10 @@ class Incomplete(Unreachable):
     """The server was reached, but its answer did not come, or not whole."""
 
 
+class ReadTimeout(Incomplete):
+    """All that was read took longer than --read-timeout together."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """Header names are lower-case. Without slots, because its document is decoded once, when first asked for."""

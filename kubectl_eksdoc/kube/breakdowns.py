@@ -46,7 +46,7 @@ def breakdown(error: Exception, server: str, proxy: str, seconds: float) -> tupl
         return Unreachable(f"{at} cannot be reached: the connection is refused", _BEHIND), True
     if among(exceptions.ConnectTimeoutError) and not among(exceptions.NewConnectionError):
         return Unreachable(f"{at} cannot be reached: no connection within {seconds:g} s", _BEHIND), True
-    if among(exceptions.ReadTimeoutError):
+    if among(exceptions.ReadTimeoutError) or (among(TimeoutError) and not among(exceptions.NewConnectionError)):
         return Incomplete(
             f"{at} gave no answer within {seconds:g} s", "Allow more with --request-timeout, or ask for smaller pages."
         ), False

@@ -5,7 +5,7 @@ Nothing is sent here and no credential plugin runs: that waits for the first req
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -18,13 +18,15 @@ from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.proxies import proxy_for, without_secret
+from kubectl_eksdoc.kube.read_time import ReadTime
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password."""
+    """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password. Of
+    `read_time` reads may take `read_timeout` together, 0: any."""
 
     target: Target
     eks: EksIdentity
@@ -33,6 +35,8 @@ class Access:
     headers: tuple[tuple[str, str], ...]
     proxy: str = ""
     request_timeout: float = 0.0
+    read_timeout: float = 0.0
+    read_time: ReadTime = field(default_factory=ReadTime)
 
     @property
     def login(self) -> str:
@@ -68,6 +72,8 @@ def connect(connection: Connection, around: Surroundings) -> Access:
         headers=headers,
         proxy=without_secret(proxy),
         request_timeout=connection.request_timeout,
+        read_timeout=connection.read_timeout,
+        read_time=around.read_time,
     )
 
 

@@ -5,22 +5,28 @@ Nothing is tried again here but with newer credentials, after a 401: then nothin
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Answer, Incomplete
+from kubectl_eksdoc.kube.answers import Answer, Incomplete, Refused
+from kubectl_eksdoc.kube.bounds import Bounds, TooLarge, within
 from kubectl_eksdoc.kube.breakdowns import breakdown, never_sent
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.patience import Patience, Timing
-from kubectl_eksdoc.kube.sockets import patient
 
 if TYPE_CHECKING:
     import urllib3
 
 _CHUNK = 1 << 16
+_SHORTEST_S = 0.001  # urllib3 takes no time limit of 0
+_ADDRESS = "Is this the address of a Kubernetes API, and is no proxy in between?"
+_PLAIN = frozenset(("", "identity"))
+_ZIPPED = _PLAIN | {"gzip"}
 
 
 class Broken(Exception):
@@ -75,64 +81,74 @@ class Exchanges:
         body: bytes | None = None,
         content_type: str = "",
         accept: str = "",
+        left_s: float = inf,
     ) -> Answer:
-        """
+        """`left_s`: it must not take longer, whatever --request-timeout allows.
+
         Raises:
-            Broken: there is no whole answer.
+            Broken: there is no whole answer, or one that is too large.
             ConfigError: a certificate cannot be used.
         """
         import urllib3
 
-        limit = self.access.request_timeout
-        patience = self.patience
-        timeout = urllib3.Timeout(connect=patience.connect, read=patience.silence, total=limit or None)
-        deadline = self.timing.monotonic() + limit if limit else None
+        limit_s, patience = max(min(self.access.request_timeout or inf, left_s), _SHORTEST_S), self.patience
+        bounds = Bounds(self.timing.monotonic, patience.silence, self.timing.monotonic() + limit_s)
+        total = limit_s if limit_s < inf else None
+        timeout = urllib3.Timeout(connect=patience.connect, read=patience.silence, total=total)
         try:
             headers = {"Content-Type": content_type, "Accept": accept}
-            response = self._sent(credential, url, timeout, method, body, headers)
-            answered = self._body(response, deadline)
+            response = self._sent(credential, url, timeout, bounds, method, body, headers)
+            answered = self._body(response, bounds, limit_s)
+        except TooLarge as error:
+            raise Broken(_too_large(self.access.target.server.url, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._broken(error, limit or patience.silence) from error
+            raise self._broken(error, min(limit_s, patience.silence), min(limit_s, patience.connect)) from error
         return Answer(response.status, answered, _headers_of(response))
 
-    def opened(self, credential: Credential, url: str, answer_s: float, silence_s: float) -> Stream | Answer:
-        """An answer without an end. Its beginning may take `answer_s`, each part of it `silence_s`; --request-timeout
-        does not count. What is not 200 with JSON is an answer as any other.
+    def opened(self, credential: Credential, url: str, answer_s: float, whole_s: float) -> Stream | Answer:
+        """An answer that the server ends in its own time. Its beginning may take `answer_s`, the rest `whole_s`;
+        --request-timeout does not count. What is not 200 with JSON is an answer as any other.
 
         Raises:
             as `once`.
         """
         import urllib3
 
+        bounds = Bounds(self.timing.monotonic, answer_s, self.timing.monotonic() + answer_s)
         timeout = urllib3.Timeout(connect=self.patience.connect, read=answer_s)
         try:
-            response = self._sent(credential, url, timeout, "GET", None, {"Accept-Encoding": "identity"})
+            response = self._sent(credential, url, timeout, bounds, "GET", None, {"Accept-Encoding": "identity"})
             if response.status != 200 or not Answer(200, b"", _headers_of(response)).is_json:
-                return Answer(response.status, self._body(response, None), _headers_of(response))
+                return Answer(response.status, self._body(response, bounds, answer_s), _headers_of(response))
+            self._check_encoding(response, _PLAIN)
+        except TooLarge as error:
+            raise Broken(_too_large(self.access.target.server.url, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._broken(error, answer_s) from error
-        patient(response, silence_s)
-        return Stream(response, lambda error: self._broken(error, silence_s))
+            raise self._broken(error, answer_s, self.patience.connect) from error
+        bounds.following(whole_s)
+        return Stream(response, lambda error: self._broken(error, whole_s, whole_s))
 
     def _sent(
         self,
         credential: Credential,
         url: str,
         timeout: urllib3.Timeout,
+        bounds: Bounds,
         method: str,
         body: bytes | None,
         headers: Mapping[str, str],
     ) -> urllib3.BaseHTTPResponse:
-        return self.access.pools.of(credential).request(
-            method,
-            url,
-            body=body,
-            headers=self._headers(credential, headers),
-            retries=False,
-            redirect=False,
-            timeout=timeout,
-            preload_content=False,
-        )
+        with within(bounds):
+            return self.access.pools.of(credential).request(
+                method,
+                url,
+                body=body,
+                headers=self._headers(credential, headers),
+                retries=False,
+                redirect=False,
+                timeout=timeout,
+                preload_content=False,
+            )
 
     def _headers(self, credential: Credential, more: Mapping[str, str]) -> urllib3.HTTPHeaderDict:
         """`more` take the place of others of their name; "" is none."""
@@ -148,33 +164,46 @@ class Exchanges:
                 headers[name] = value
         return headers
 
-    def _body(self, response: urllib3.BaseHTTPResponse, deadline: float | None) -> bytes:
-        """All of it. The limit is for the whole request: a server that drips bytes must not hold us for ever."""
-        if deadline is None:
-            with response:
-                return response.read(decode_content=True)
-        parts: list[bytes] = []
+    def _body(self, response: urllib3.BaseHTTPResponse, bounds: Bounds, limit_s: float) -> bytes:
+        """All of it, unzipped."""
+        import urllib3
+
+        whole, size = io.BytesIO(), 0
+        most = self.patience.answer_bytes
+        bounds.body(most)
         try:
+            self._check_encoding(response, _ZIPPED)
             while part := response.read1(_CHUNK, decode_content=True):
-                parts.append(part)
-                if self.timing.monotonic() > deadline:
-                    limit = self.access.request_timeout
-                    url = self.access.target.server.url
-                    late = Incomplete(
-                        f"{url} did not finish its answer within {limit:g} s", "Allow more with --request-timeout."
-                    )
-                    raise Broken(late, False)
+                size += whole.write(part)
+                if size > most:
+                    raise TooLarge(most, False)
             response.release_conn()
+        except urllib3.exceptions.ReadTimeoutError as error:
+            if not bounds.over:
+                raise
+            url = self.access.target.server.url
+            late = f"{url} did not finish its answer within {limit_s:g} s"
+            raise Broken(Incomplete(late, "Allow more with --request-timeout."), False) from error
         finally:
             response.close()
-        return b"".join(parts)
+        return whole.getvalue()
 
-    def _broken(self, error: Exception, read_s: float) -> Broken:
+    def _check_encoding(self, response: urllib3.BaseHTTPResponse, known: frozenset[str]) -> None:
+        """What is zipped several times may grow a million times.
+
+        Raises:
+            Broken: it is encoded as it was not asked for.
+        """
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in known:
+            response.close()
+            said = f"{self.access.target.server.url} sent its answer in encoding {encoding!r}, which was not asked for"
+            raise Broken(Refused(said, _ADDRESS), False)
+
+    def _broken(self, error: Exception, read_s: float, connect_s: float) -> Broken:
         from urllib3 import exceptions
 
-        limit = self.access.request_timeout
-        connecting = isinstance(error, exceptions.ConnectTimeoutError)
-        seconds = limit or (self.patience.connect if connecting else read_s)
+        seconds = connect_s if isinstance(error, exceptions.ConnectTimeoutError) else read_s
         ours, again = breakdown(error, self.access.target.server.url, self.access.proxy, seconds)
         return Broken(ours, again, never_sent(error))
 
@@ -207,3 +236,11 @@ class Stream:
 
 def _headers_of(response: urllib3.BaseHTTPResponse) -> Mapping[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
+
+
+def _too_large(url: str, error: TooLarge) -> Refused:
+    size = f"{error.most >> 20} MiB"
+    if error.head:
+        return Refused(f"{url} sent a head of more than {size} with its answer", _ADDRESS)
+    hint = "Of a list of very large objects, drain plan and drain run ask for smaller pages with --chunk-size N."
+    return Refused(f"{url} sent more than {size} in one answer", f"{_ADDRESS} {hint}")

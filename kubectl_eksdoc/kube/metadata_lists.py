@@ -12,6 +12,7 @@ from contextlib import suppress
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.kube.answers import Expired, NotServed, Refused
+from kubectl_eksdoc.kube.paging import Paging
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.single import NoJson, decode
 
@@ -33,20 +34,22 @@ def listed(
     """
     whole = query or {}
     limited = {**whole, "limit": str(page)}
-    form, (items, token) = _first(transport, resource, limited, namespace)
+    paging = Paging(resource.full_name)
+    form, (items, token, size) = _first(transport, resource, limited, namespace)
     while True:
+        paging.check(token, len(items), size)
         yield from items
         if not token:
             return
         try:
-            items, token = _page(transport, form, {**limited, "continue": token}, namespace)
+            items, token, size = _page(transport, form, {**limited, "continue": token}, namespace)
         except Expired:  # what comes in one answer cannot expire; what came before comes again
-            items, token = _page(transport, form, whole, namespace)
+            items, token, size = _page(transport, form, whole, namespace)
 
 
 def _first(
     transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str
-) -> tuple[Resource, tuple[list[Doc], str]]:
+) -> tuple[Resource, tuple[list[Doc], str, int]]:
     """In the newest version that is served."""
     *newer, oldest = resource.versions
     for form in newer:
@@ -55,7 +58,8 @@ def _first(
     return oldest, _page(transport, oldest, query, namespace)
 
 
-def _page(transport: Transport, form: Resource, query: Mapping[str, str], namespace: str) -> tuple[list[Doc], str]:
+def _page(transport: Transport, form: Resource, query: Mapping[str, str], namespace: str) -> tuple[list[Doc], str, int]:
+    """Its objects, the token of the next one, and its bytes."""
     right = f"{VERB} {form.full_name}"
     body = transport.get(form.path_in(namespace), query, right, accept=ACCEPT).body
     try:
@@ -70,4 +74,4 @@ def _page(transport: Transport, form: Resource, query: Mapping[str, str], namesp
         raise Refused(f"the answer to {right} is no list of objects", _HINT)
     token = at(page, "metadata", "continue")
     docs = [{**each, "kind": form.kind, "apiVersion": form.api_version} for each in items]
-    return docs, token if isinstance(token, str) else ""
+    return docs, token if isinstance(token, str) else "", len(body)

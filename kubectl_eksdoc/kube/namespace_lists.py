@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Expired, NotServed, Refused
 from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.paging import Paging
 from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 
@@ -51,9 +52,11 @@ class NamespaceLists:
     def _pages(self, resource: Resource, namespace: str, size: int) -> Iterator[Doc]:
         """`size` 0: all in one."""
         query = {"limit": str(size)} if size else {}
+        paging = Paging(resource.full_name)
         while True:
             answer = self._transport.get(resource.path_in(namespace), query, right=f"{VERB} {resource.full_name}")
             items, token = _page(answer.body, resource)
+            paging.check(token, len(items), len(answer.body))
             # A list names the kind once, and its items do not.
             yield from ({**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in items)
             if not token:

@@ -1,4 +1,4 @@
-"""How long a request is waited for and how often it is made again; time and chance, so that tests need neither."""
+"""How long a request is waited for, how often it is made again and how much is taken; time and chance as ports."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ class Patience:
 
     A kube-apiserver ends its own requests after 60 s, so a longer silence means that nobody is there. `refused`: so
     long credentials or rights must be refused until that is believed by who reads for as long as a run goes on.
+    `answer_bytes` bounds an answer, as it is sent and unzipped: etcd takes objects of 1.5 MiB, and a page of 2,000 pods
+    has some 20 MiB.
     """
 
     tries: int = 5
@@ -25,6 +27,7 @@ class Patience:
     connect: float = 10.0
     silence: float = 75.0
     refused: float = 30.0
+    answer_bytes: int = 256 << 20
 
     def pause_s(self, count: int, chance: float) -> float:
         """After that many failures in a row; `chance` in [0, 1) shortens it, by half at most."""

@@ -32,7 +32,7 @@ class ProbeGround:
         self, access: Access, patience: Patience, namespace: str, clock: Clock, marks: Marks, tries: Tries = Tries()
     ) -> None:
         self._server = Cautious(access, patience, namespace, clock, tries)
-        self._transport = Transport(access, replace(patience, tries=_LOG_TRIES))
+        self._transport = Transport(access, replace(patience, tries=_LOG_TRIES), together=False)
         self._namespace = namespace
         self._marks = marks
         root = f"/api/v1/namespaces/{namespace}"

@@ -14,9 +14,10 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, ReadTimeout, Refused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.identity import EksIdentity
+from kubectl_eksdoc.kube.paging import Paging
 from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.prefetch import in_order
 from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
@@ -90,12 +91,23 @@ class LiveReader:
             Unauthorized, Unreachable, ConfigError: the cluster cannot be talked to.
             ClusterError: nodes or pods cannot be read (Forbidden: `missing` says why).
         """
-        with closing(self._transport):
-            version, observed_at = self._greeting()
-            collector = Collector(Source.LIVE, self._raw)
-            for resource, first in zip(resources, in_order(self._first, resources, _AHEAD), strict=True):
-                self._read_one(collector, resource, first)
-            return collector.cluster(self._identity(collector, version), observed_at)
+        read_time = self._access.read_time
+        read_time.begin()
+        try:
+            with closing(self._transport), read_time.counted():
+                return self._observed(resources)
+        except MemoryError as error:
+            raise Incomplete(
+                f"this machine has too little memory for what {self._access.target.server.url} sent",
+                "Read the cluster from a machine with more, or with smaller pages (--chunk-size).",
+            ) from error
+
+    def _observed(self, resources: Sequence[Resource]) -> Cluster:
+        version, observed_at = self._greeting()
+        collector = Collector(Source.LIVE, self._raw)
+        for resource, first in zip(resources, in_order(self._first, resources, _AHEAD), strict=True):
+            self._read_one(collector, resource, first)
+        return collector.cluster(self._identity(collector, version), observed_at)
 
     def _identity(self, collector: Collector, version: str) -> Identity:
         """The kubeconfig's word first; what it leaves open, the nodes' labels may tell."""
@@ -148,6 +160,8 @@ class LiveReader:
             except (Expired, BadObject) as error:
                 if not left:
                     raise _Failed(resource, _given_up(resource, error)) from error
+            except ReadTimeout:
+                raise  # nor could another be read
             except (Refused, Incomplete, Forbidden, NotServed) as error:
                 raise _Failed(resource, error) from error.__cause__
             collector.forget(resource)
@@ -162,10 +176,11 @@ class LiveReader:
         return oldest, self._page(oldest, limited=limited)
 
     def _pages(self, collector: Collector, resource: Resource, form: Resource, answer: Answer) -> None:
-        count = 0
+        count, paging = 0, Paging(form.full_name)
         while True:
             page = collector.add_page(resource, answer.body, form.path)
             count += page.count
+            paging.check(page.continue_token, page.count, len(answer.body))
             self._progress(resource.plural, count)
             if not page.continue_token:
                 return

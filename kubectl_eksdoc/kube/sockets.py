@@ -1,4 +1,5 @@
-"""The sockets of a pool of connections, remembered while they are open: who stops can cut what is under way.
+"""The sockets of a pool of connections, remembered while they are open: who stops can cut what is under way. Answers
+are read from them within `bounds`.
 
 They are also kept alive: load balancers in front of API servers forget a connection on which nothing comes for minutes
 (a network load balancer after 350 s), and tell nobody before it is used again.
@@ -12,6 +13,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from kubectl_eksdoc.kube.bounds import BoundedResponse, current
 
 if TYPE_CHECKING:
     import urllib3
@@ -60,20 +63,11 @@ class OpenSockets:
             self._sockets.add(opened)
 
 
-def patient(response: urllib3.BaseHTTPResponse, silence_s: float) -> None:
-    """From now on each wait for a part of the answer may take that many seconds."""
-    opened: socket.socket | None = getattr(response.connection, "opened", None)
-    if opened is not None:
-        with contextlib.suppress(OSError):  # it has ended already
-            opened.settimeout(silence_s)
-
-
 def _telling(pool: Any, tell: Callable[[socket.socket], None]) -> Any:
-    """The class of pools `pool`, whose connections tell of their sockets, and keep them as `opened`: `sock` is not
-    there any more while an answer is read that ends with its connection."""
+    """The class of pools `pool`, whose connections tell of their sockets."""
 
     class Telling(pool.ConnectionCls):  # type: ignore[misc]
-        opened: socket.socket | None = None
+        response_class = BoundedResponse
 
         def send(self, data: Any) -> None:
             word = getattr(_last, "word", None)
@@ -81,11 +75,13 @@ def _telling(pool: Any, tell: Callable[[socket.socket], None]) -> Any:
                 if self.sock is None:
                     self.connect()  # which takes time: it is asked behind it
                 word()
+            bounds = current()
+            if bounds is not None and self.sock is not None:
+                self.sock.settimeout(bounds.wait_s())  # the last answer on it may have left very little
             super().send(data)
 
         def connect(self) -> None:
             super().connect()
-            self.opened = self.sock
             if self.sock is not None:
                 tell(self.sock)
 

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import TextIO
 
 from kubectl_eksdoc.kube.credentials import Sharing
+from kubectl_eksdoc.kube.read_time import ReadTime
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 ELSEWHERE = "EKSDOC_SERVICE_ACCOUNT"
@@ -28,7 +29,7 @@ def _silent(_text: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """`interactive`: stdin is a terminal on which somebody can answer. `say` shows what a credential plugin asks its
-    user, as it comes. `logins`: what plugins gave already."""
+    user, as it comes. `logins`: what plugins gave already. `read_time`: how long the cluster has been read."""
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     home: str = ""
@@ -37,10 +38,14 @@ class Surroundings:
     now: Callable[[], datetime] = utc_now
     say: Callable[[str], None] = _silent
     logins: Sharing = field(default_factory=Sharing, repr=False, compare=False)
+    read_time: ReadTime = field(default_factory=ReadTime, repr=False, compare=False)
 
 
 _LOGINS = Sharing()
 """Those of this process: however many connections it makes, a plugin is run once."""
+
+_READ_TIME = ReadTime()
+"""That of this process, which observes one cluster at a time, over however many connections."""
 
 
 def _can_be_asked(stdin: TextIO | None) -> bool:
@@ -72,4 +77,5 @@ def of_this_process() -> Surroundings:
         service_account=os.environ.get(ELSEWHERE) or SERVICE_ACCOUNT,
         say=say,
         logins=_LOGINS,
+        read_time=_READ_TIME,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 from kubectl_eksdoc.kube import refusals
-from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.answers import Answer, ReadTimeout
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
 from kubectl_eksdoc.kube.patience import Patience, Timing, real_timing
@@ -17,11 +18,21 @@ _AGAIN = frozenset((429, 500, 502, 503, 504))
 class Transport:
     """One cluster's API, for reading. Safe to use from several threads."""
 
-    def __init__(self, access: Access, patience: Patience | None = None, timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        access: Access,
+        patience: Patience | None = None,
+        timing: Timing | None = None,
+        *,
+        together: bool = True,
+    ) -> None:
+        """`together`: what it reads counts for --read-timeout; not where it reads now and then for as long as something
+        goes on."""
         self.access = access
         self._patience = patience or Patience()
         self._timing = timing or real_timing()
         self._exchanges = Exchanges(access, self._patience, self._timing)
+        self._together = together
 
     def close(self) -> None:
         self.access.pools.close()
@@ -43,31 +54,50 @@ class Transport:
             Forbidden: `missing` is `right`, or "" where no credentials were sent.
             NotServed, Expired: 404 and 410; Absent: it is one object that is not there.
             Refused: another refusal, after retries.
-            Unreachable: no connection, or (Incomplete) no whole answer, after retries.
+            Unreachable: no connection, or (Incomplete) no whole answer, after retries; ReadTimeout: nothing more may
+                be read.
             ConfigError: a credential or certificate cannot be had.
         """
-        exchanges = self._exchanges
-        url = exchanges.url(path, query)
+        with self.access.read_time.counted():
+            return self._answer(path, self._exchanges.url(path, query), right, of_text, accept)
+
+    def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> Answer:
+        exchanges, patience = self._exchanges, self._patience
         broken = tried = 0
         while True:
+            if self._left_s() <= 0:
+                raise self._too_long()
             try:
-                answer = exchanges.admitted(lambda credential: exchanges.once(credential, url, accept=accept))
+                answer = exchanges.admitted(lambda of: exchanges.once(of, url, accept=accept, left_s=self._left_s()))
             except Broken as failure:
                 broken += 1
-                if not failure.again or broken >= self._patience.tries_to_connect:
+                if self._left_s() <= 0:
+                    raise self._too_long() from failure
+                if not failure.again or broken >= patience.tries_to_connect:
                     raise failure.error from failure.__cause__
-                self._pause(broken, None)
+                self._pause(patience.pause_s(broken, self._timing.chance()))
                 continue
             tried += 1
-            if answer.status not in _AGAIN or tried >= self._patience.tries:
+            if answer.status not in _AGAIN or tried >= patience.tries:
                 if 200 <= answer.status < 300 and (answer.is_text if of_text else answer.is_json):
                     return answer
                 raise refusals.error_of(self.access, answer, path, right, tried, "plain text" if of_text else "JSON")
-            self._pause(tried, answer.retry_after(utc_now()))
+            asked = answer.retry_after(utc_now())
+            own = patience.pause_s(tried, self._timing.chance())
+            self._pause(own if asked is None else min(asked, patience.longest_retry_after))
 
-    def _pause(self, count: int, asked: float | None) -> None:
-        patience = self._patience
-        if asked is not None:
-            self._timing.sleep(min(asked, patience.longest_retry_after))
-            return
-        self._timing.sleep(patience.pause_s(count, self._timing.chance()))
+    def _pause(self, seconds: float) -> None:
+        """Raises ReadTimeout: nothing could be read after it."""
+        if seconds >= self._left_s():
+            raise self._too_long()
+        self._timing.sleep(seconds)
+
+    def _left_s(self) -> float:
+        limit_s = self.access.read_timeout
+        return self.access.read_time.left_s(limit_s) if limit_s and self._together else inf
+
+    def _too_long(self) -> ReadTimeout:
+        return ReadTimeout(
+            f"{self.access.target.server.url} cannot be read within {self.access.read_timeout:g} s",
+            "The server is slow, asks to wait, or does not end its answers. Allow more with --read-timeout TIME.",
+        )

@@ -15,7 +15,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -42,14 +42,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """`sent`: bytes of the body after which the connection is reset; None sends all. `delay`: seconds."""
+    """`sent`: bytes of the body after which the connection is reset; None sends all. `delay`: seconds. `raw`: what is
+    written instead of all else, for as long as the client is there."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     sent: int | None = None
     delay: float = 0.0
-    drip: float = 0.0  # seconds between the bytes of the body
+    drip: float = 0.0  # seconds between the bytes of the body, or the parts of `raw`
+    raw: Callable[[], Iterator[bytes]] | None = None
 
 
 def recorded(name: str, **more: Any) -> Reply:
@@ -80,6 +82,7 @@ class ApiServer:
         self.forbidden: set[Resource] = set()
         self.accepts: Callable[[Request], bool] = lambda request: True
         self.expiring: int = 0  # so many continue tokens are answered with 410
+        self.always: dict[str, Callable[[Request], Reply]] = {}  # by path: what answers instead
         self.latency = 0.0
         self.open = threading.Event()  # cleared: lists are not answered until it is set again
         self.open.set()
@@ -129,6 +132,8 @@ class ApiServer:
                 return recorded("unauthorized")
             if self._scripts.get(request.path):
                 return self._scripts[request.path].pop(0)
+            if request.path in self.always:
+                return self.always[request.path](request)
             if request.path == "/version":
                 return recorded("version")
             for resource in self.lists:
@@ -195,6 +200,12 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
 
         def _send(self, reply: Reply, request: Request) -> None:
             time.sleep(reply.delay)
+            if reply.raw is not None:
+                self.close_connection = True
+                for part in reply.raw():
+                    self.wfile.write(part)
+                    time.sleep(reply.drip)
+                return
             body = reply.body
             headers = {"Date": DATE, **reply.headers}
             if "gzip" in request.header("Accept-Encoding") and len(body) > 128 * 1024:

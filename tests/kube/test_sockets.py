@@ -1,4 +1,4 @@
-"""Connections that are kept alive, can be cut from outside, and whose patience can change while they are read."""
+"""Connections that are kept alive, can be cut from outside, and whose bounds can change while they are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from kubectl_eksdoc.kube.sockets import OpenSockets, asked_before_each_byte, keeping_alive, patient
+from kubectl_eksdoc.kube.bounds import Bounds, within
+from kubectl_eksdoc.kube.sockets import OpenSockets, asked_before_each_byte, keeping_alive
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
@@ -78,8 +79,10 @@ def test_the_time_for_a_beginning_is_not_that_for_the_rest(head: bytes) -> None:
     sockets, manager = OpenSockets(), urllib3.PoolManager()
     sockets.remember(manager)
     with listening(head) as url:
-        response = asked(manager, url, 30.0)
-        patient(response, 0.2)
+        bounds = Bounds(time.monotonic, 30.0)
+        with within(bounds):
+            response = asked(manager, url, 30.0)
+        bounds.following(0.2)
         begun_s = time.monotonic()
         with pytest.raises(urllib3.exceptions.ReadTimeoutError):
             response.read1()
@@ -92,7 +95,7 @@ def test_connections_ask_whether_the_other_side_is_there() -> None:
     OpenSockets().remember(manager)
     with listening(ENDLESS[0]) as url:
         response = asked(manager, url, 5.0)
-        opened: socket.socket = response.connection.opened  # type: ignore[union-attr]
+        opened: socket.socket = response.connection.sock  # type: ignore[union-attr]
         assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         response.close()

@@ -83,6 +83,7 @@ FLAGS: Mapping[str, Follows] = {
     "--as-group": _IDENTITY,
     "--as-uid": _IDENTITY,
     "--request-timeout": _TIME,
+    "--read-timeout": _TIME,
     "--certificate-authority": _FILE,
     "--client-certificate": _FILE,
     "--client-key": _FILE,

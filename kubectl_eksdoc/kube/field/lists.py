@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+from time import monotonic
 from typing import Any, NamedTuple
 
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.kube.answers import Expired
+from kubectl_eksdoc.kube.paging import Paging
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.changing import Changing, ListPage
 
@@ -36,26 +39,29 @@ class Lister:
 
         Raises:
             BadObject: an object cannot be understood.
+            Refused: also where it does not end within --read-timeout.
             ClusterError: as `Transport.get`.
         """
         size = self._page_size
+        until_s = monotonic() + (self._transport.access.read_timeout or inf)
         while True:
             try:
-                return self._pages(size, fields)
+                return self._pages(size, fields, until_s)
             except Expired:
                 if size > self._page_size * _LARGER**8:
                     raise
                 size *= _LARGER
 
-    def _pages(self, size: int, fields: str) -> Listed:
-        first = page = self._page(size, fields, "")
+    def _pages(self, size: int, fields: str, until_s: float) -> Listed:
+        paging = Paging(self._resource.full_name, until_s)
+        first = page = self._page(size, fields, "", paging)
         items = first.items
         while page.continue_token:
-            page = self._page(size, fields, page.continue_token)
+            page = self._page(size, fields, page.continue_token, paging)
             items += page.items
         return Listed(tuple(items), first.version)
 
-    def _page(self, size: int, fields: str, token: str) -> ListPage:
+    def _page(self, size: int, fields: str, token: str, paging: Paging) -> ListPage:
         # Never resourceVersion=0 with it: servers then ignore the limit and send everything, and it may be old.
         query = {"limit": str(size)}
         if fields:
@@ -64,4 +70,6 @@ class Lister:
             query["continue"] = token
         path = self._resource.path
         answer = self._transport.get(path, query, right=f"list {self._resource.full_name}")
-        return self._changing.page(answer.body, path)
+        page = self._changing.page(answer.body, path)
+        paging.check(page.continue_token, len(page.items), len(answer.body))
+        return page

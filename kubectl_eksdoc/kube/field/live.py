@@ -71,7 +71,7 @@ class LiveField:
         access = connect(connection, around or of_this_process())
         self._pools = access.pools
         self._exchanges = Exchanges(access, self._patience, self._timing)
-        self._transport = Transport(access, self._patience, self._timing)
+        self._transport = Transport(access, self._patience, self._timing, together=False)
         self._reach = Reach([each.resource.plural for each in WATCHED], self._following.away, monotonic())
         self._told: SimpleQueue[Sequence[News]] = SimpleQueue()
         self._acts: Acts = SimpleQueue()

@@ -1,0 +1,122 @@
+"""How much of an answer is taken and how long it may take, whatever the server sends.
+
+A time limit of urllib3 is for each wait: a server that sends a byte now and then is waited for without end, and nothing
+limits interim answers (100 Continue), trailers or a body. So bytes are counted, and waits timed, at the socket.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import Any
+
+HEAD_BYTES = 1 << 20
+"""Of an answer, interim answers and those of a proxy included. A head of Python's http.client has at most 100 lines."""
+
+_BUFFER = 1 << 16
+
+_current = threading.local()
+
+
+class TooLarge(Exception):
+    """More came than is taken."""
+
+    def __init__(self, most: int, head: bool) -> None:
+        super().__init__(f"more than {most} bytes")
+        self.most = most
+        self.head = head
+
+
+class Bounds:
+    """Of one answer, for one thread at a time. Mutable: its head has other bounds than what follows.
+
+    `silence_s` is the longest wait for bytes, `until_s` when all of them must be there, by `monotonic`.
+    """
+
+    def __init__(self, monotonic: Callable[[], float], silence_s: float, until_s: float = inf) -> None:
+        self._monotonic = monotonic
+        self._silence_s = silence_s
+        self._until_s = until_s
+        self._most: float = HEAD_BYTES
+        self._taken = 0
+        self._head = True
+
+    @property
+    def over(self) -> bool:
+        """Whether its time is."""
+        return self._monotonic() >= self._until_s
+
+    def wait_s(self) -> float:
+        """How long may be waited for the next bytes.
+
+        Raises:
+            TimeoutError: no longer.
+        """
+        left_s = self._until_s - self._monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        return min(self._silence_s, left_s)
+
+    def take(self, count: int) -> None:
+        """Raises TooLarge: there have been too many bytes."""
+        self._taken += count
+        if self._taken > self._most:
+            raise TooLarge(int(self._most), self._head)
+
+    def body(self, most: int) -> None:
+        """The head is there: what follows may have so many bytes."""
+        self._most, self._taken, self._head = most, 0, False
+
+    def following(self, seconds: float) -> None:
+        """The head is there, and what follows may be of any size, and take so long."""
+        self._most, self._head = inf, False
+        self._silence_s, self._until_s = seconds, self._monotonic() + seconds
+
+
+@contextmanager
+def within(bounds: Bounds) -> Iterator[None]:
+    """Answers whose reading this thread begins within it have `bounds`."""
+    _current.bounds = bounds
+    try:
+        yield
+    finally:
+        _current.bounds = None
+
+
+def current() -> Bounds | None:
+    """Those of this thread."""
+    return getattr(_current, "bounds", None)
+
+
+class BoundedResponse(http.client.HTTPResponse):
+    """What a connection reads an answer with."""
+
+    def __init__(self, sock: Any, *args: Any, **named: Any) -> None:
+        super().__init__(sock, *args, **named)
+        bounds = current()
+        if bounds is not None:
+            self.fp = io.BufferedReader(_Bounded(self.fp.detach(), sock, bounds), _BUFFER)
+
+
+class _Bounded(io.RawIOBase):
+    def __init__(self, raw: io.RawIOBase, sock: Any, bounds: Bounds) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._bounds = bounds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._bounds.wait_s())
+        count: int | None = self._raw.readinto(buffer)
+        self._bounds.take(count or 0)
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()

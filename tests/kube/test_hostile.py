@@ -1,0 +1,286 @@
+"""Servers whose answers never end: each read ends, in one of our errors, with little taken."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes.client  # noqa: F401 (loading it takes longer than a request may here)
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, Refused
+from kubectl_eksdoc.kube.bounds import HEAD_BYTES
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.paging import MOST_EMPTY
+from kubectl_eksdoc.kube.patience import Patience, Timing
+from kubectl_eksdoc.kube.read_time import ReadTime
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.transport import Transport
+from tests.fakes import kubeconfigs
+from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, recorded, refused
+
+PODS, NODES = kinds.PODS.path, kinds.NODES.path
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture
+def server() -> Iterator[ApiServer]:
+    """Without TLS: what is tested is below HTTP, and above it the same."""
+    with ApiServer() as running:
+        yield running
+
+
+@pytest.fixture
+def config(server: ApiServer, tmp_path: Path) -> str:
+    return kubeconfigs.one(tmp_path / "config", server.url)
+
+
+def for_ever(begin: bytes, *parts: bytes) -> Callable[[], Iterator[bytes]]:
+    return lambda: itertools.chain([begin], itertools.cycle(parts))
+
+
+def failure(config: str, around: Surroundings, **flags: Any) -> ClusterError:
+    """Of one request for pods."""
+    timing = Timing(lambda _: None, chance=lambda: 1.0)
+    transport = Transport(connect(Connection(kubeconfig=config, **flags), around), timing=timing)
+    with pytest.raises(ClusterError) as caught:
+        transport.get(PODS)
+    assert caught.value.exit_code == 3
+    return caught.value
+
+
+SLOW = {
+    "head": (b"", b"H"),
+    "headers": (OK, b"X-A: b\r\n"),
+    "interim answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "body": (OK + b"\r\n", b"{"),
+    "body of a length": (OK + b"Content-Length: 100000\r\n\r\n", b"{"),
+    "chunks": (CHUNKED, b"1\r\n{\r\n"),
+    "head of a chunk": (CHUNKED, b"0"),
+    "trailers": (CHUNKED + b"0\r\n", b"A: b\r\n"),
+    "refusal": (b"HTTP/1.1 500 Oh\r\n\r\n", b"{"),
+}
+"""Each part comes well before anybody would call the server silent."""
+
+
+@pytest.mark.parametrize("begin, part", SLOW.values(), ids=SLOW)
+@pytest.mark.parametrize("flag", ["request_timeout", "read_timeout"])
+def test_what_drips_ends_with_its_time(
+    server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes, flag: str
+) -> None:
+    server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part), drip=0.01)
+    flags = {"request_timeout": 0.0, "read_timeout": 0.0, flag: 0.15}
+    error = failure(config, around, **flags)
+    assert "within 0.15 s" in error.message
+    assert f"--{flag.replace('_', '-')}" in error.hint
+    assert isinstance(error, ReadTimeout) is (flag == "read_timeout")
+    assert len(server.asked(PODS)) == 1
+
+
+HEADS = {
+    "interim answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+    "headers of interim answers": (b"", b"HTTP/1.1 100 Continue\r\nX-A: " + b"b" * 60_000 + b"\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("begin, part", HEADS.values(), ids=HEADS)
+def test_a_head_without_an_end(server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes) -> None:
+    server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
+    error = failure(config, around)
+    assert f"sent a head of more than {HEAD_BYTES >> 20} MiB" in error.message
+
+
+def bomb() -> tuple[bytes, bytes]:
+    """A gzip stream's beginning, and some KiB with which it goes on: a MiB each."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    first, more = (packer.compress(b" " * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first, more
+
+
+LARGE = {
+    "body": (OK + b"\r\n", b" " * 60_000),
+    "chunks": (CHUNKED, b"8000\r\n" + b" " * 0x8000 + b"\r\n"),
+    "small chunks": (CHUNKED, (b"40\r\n" + b" " * 0x40 + b"\r\n") * 100),
+    "trailers": (CHUNKED + b"0\r\n", b"A: b\r\n" * 1000),
+    "bomb": (OK + b"Content-Encoding: gzip\r\n\r\n" + bomb()[0], bomb()[1]),
+}
+
+
+@pytest.mark.parametrize("begin, part", LARGE.values(), ids=LARGE)
+def test_no_more_is_taken_than_the_largest_answer(
+    server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes
+) -> None:
+    server.always[PODS] = lambda _: Reply(raw=for_ever(begin, part))
+    transport = Transport(connect(Connection(kubeconfig=config), around), Patience(answer_bytes=1 << 20))
+    transport.get("/version")  # loads libraries
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused, match="sent more than 1 MiB in one answer"):
+            transport.get(PODS)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 6 << 20, most
+    assert len(server.asked(PODS)) == 1
+
+
+def test_the_head_of_a_chunk_is_a_short_line(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.always[PODS] = lambda _: Reply(raw=for_ever(CHUNKED, b"0" * 60_000))
+    assert "broke off its answer" in failure(config, around).message
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate", "br"])
+def test_what_is_encoded_in_another_way_is_not_opened(
+    server: ApiServer, config: str, around: Surroundings, encoding: str
+) -> None:
+    body = gzip.compress(gzip.compress(b"{}"))
+    head = {"Content-Type": "application/json", "Content-Encoding": encoding}
+    server.always[PODS] = lambda _: Reply(200, head, body)
+    error = failure(config, around)
+    assert f"in encoding {encoding!r}" in error.message
+    assert len(server.asked(PODS)) == 1
+
+
+def page(request: Request, token: str, *items: Any) -> Reply:
+    metadata = {"resourceVersion": "1", "continue": token}
+    kind = "PodList" if request.path == PODS else "NodeList"
+    return json_reply({"kind": kind, "apiVersion": "v1", "metadata": metadata, "items": list(items)})
+
+
+def read(config: str, around: Surroundings, timing: Timing | None = None, **flags: Any) -> Any:
+    return LiveReader(Connection(kubeconfig=config, **flags), around=around, timing=timing).read(kinds.ALL)
+
+
+@pytest.mark.parametrize("period", [1, 2], ids=["the same", "two in turn"])
+def test_a_continue_token_that_comes_twice(server: ApiServer, config: str, around: Surroundings, period: int) -> None:
+    count = itertools.count()
+    server.always[PODS] = lambda request: page(request, f"t{next(count) % period}")
+    with pytest.raises(Refused, match=r"the list of pods does not end: the server sent the same continue token twice"):
+        read(config, around)
+    assert len(server.asked(PODS)) == period + 1
+
+
+def test_pages_without_an_object(server: ApiServer, config: str, around: Surroundings) -> None:
+    count = itertools.count()
+    server.always[PODS] = lambda request: page(request, f"t{next(count)}")
+    with pytest.raises(Refused, match="the list of pods does not end: the server sent 101 pages without an object"):
+        read(config, around)
+    assert len(server.asked(PODS)) == MOST_EMPTY + 1
+
+
+def test_a_continue_token_as_large_as_a_book(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.always[PODS] = lambda request: page(request, "t" * 100_000)
+    with pytest.raises(Refused, match="a continue token of 100000 characters"):
+        read(config, around)
+
+
+def test_a_list_of_a_kind_that_others_do_without_is_unknown(
+    server: ApiServer, config: str, around: Surroundings
+) -> None:
+    server.always[kinds.BUDGETS.path] = lambda request: page(request, "again")
+    cluster = read(config, around)
+    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
+    assert "does not end" in cluster.read_of(kinds.BUDGETS).detail
+
+
+class Passing:
+    """A clock that goes on by a second whenever it is looked at, or slept by."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += 1.0
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def passing(around: Surroundings) -> tuple[Surroundings, Timing]:
+    clock = Passing()
+    fresh = {name: getattr(around, name) for name in Surroundings.__dataclass_fields__}
+    return Surroundings(**(fresh | {"read_time": ReadTime(clock)})), Timing(clock.sleep, chance=lambda: 1.0)
+
+
+def test_pages_of_objects_for_ever_end_with_the_time_for_reading(
+    server: ApiServer, config: str, around: Surroundings
+) -> None:
+    count = itertools.count()
+    node = json.loads(json.dumps(server.lists[kinds.NODES][0]))
+
+    def more(request: Request) -> Reply:
+        name = f"n{next(count)}"
+        return page(request, name, {**node, "metadata": {**node["metadata"], "name": name}})
+
+    server.always[NODES] = more
+    virtual, timing = passing(around)
+    with pytest.raises(ReadTimeout, match=r"cannot be read within 300 s") as caught:
+        read(config, virtual, timing)
+    assert caught.value.exit_code == 3
+    assert 20 < len(server.asked(NODES)) < 300
+
+
+def test_waits_that_a_server_asks_for_are_part_of_the_time(
+    server: ApiServer, config: str, around: Surroundings
+) -> None:
+    server.always[NODES] = lambda _: refused("later", "TooManyRequests", 429, **{"Retry-After": "999999999"})
+    virtual, timing = passing(around)
+    transport = Transport(connect(Connection(kubeconfig=config, read_timeout=40.0), virtual), timing=timing)
+    with pytest.raises(ReadTimeout, match="cannot be read within 40 s"):
+        transport.get(NODES)
+    assert len(server.asked(NODES)) == 2, "the second wait of 30 s would be longer than what is left"
+
+
+def test_a_kind_that_takes_all_the_time_is_no_kind_that_is_unknown(
+    server: ApiServer, config: str, around: Surroundings
+) -> None:
+    server.always[kinds.BUDGETS.path] = lambda _: Reply(raw=for_ever(OK + b"\r\n", b" "), drip=0.01)
+    with pytest.raises(ReadTimeout):
+        read(config, around, request_timeout=0.0, read_timeout=1.0)
+
+
+def test_what_is_observed_again_has_the_time_again(server: ApiServer, config: str, around: Surroundings) -> None:
+    virtual, timing = passing(around)
+    for _ in range(4):
+        assert read(config, virtual, timing, read_timeout=200.0).nodes
+    with pytest.raises(ReadTimeout):
+        read(config, virtual, timing, read_timeout=20.0)
+
+
+def test_what_goes_on_for_hours_has_no_end_of_its_time(server: ApiServer, config: str, around: Surroundings) -> None:
+    virtual, timing = passing(around)
+    access = connect(Connection(kubeconfig=config, read_timeout=30.0), virtual)
+    going_on = Transport(access, timing=timing, together=False)
+    for _ in range(40):
+        assert going_on.get("/version").status == 200
+    with pytest.raises(ReadTimeout):
+        for _ in range(40):
+            Transport(access, timing=timing).get("/version")
+
+
+def test_a_broken_connection_is_tried_again_as_before(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.script("/version", recorded("version", sent=0), recorded("version", sent=0))
+    virtual, timing = passing(around)
+    assert Transport(connect(Connection(kubeconfig=config), virtual), timing=timing).get("/version").status == 200
+
+
+def test_too_little_memory_is_no_bug(server: ApiServer, config: str, around: Surroundings) -> None:
+    def full(_plural: str, _count: int) -> None:
+        raise MemoryError
+
+    with pytest.raises(Incomplete, match="this machine has too little memory for what .* sent") as caught:
+        LiveReader(Connection(kubeconfig=config), full, around=around).read(kinds.ALL)
+    assert caught.value.exit_code == 3
