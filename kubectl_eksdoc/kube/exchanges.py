@@ -159,7 +159,7 @@ class Exchanges:
                 parts.append(part)
                 if self.timing.monotonic() > deadline:
                     limit = self.access.request_timeout
-                    url = self.access.target.server.url
+                    url = self.access.target.server.address
                     late = Incomplete(
                         f"{url} did not finish its answer within {limit:g} s", "Allow more with --request-timeout."
                     )
@@ -175,7 +175,7 @@ class Exchanges:
         limit = self.access.request_timeout
         connecting = isinstance(error, exceptions.ConnectTimeoutError)
         seconds = limit or (self.patience.connect if connecting else read_s)
-        ours, again = breakdown(error, self.access.target.server.url, self.access.proxy, seconds)
+        ours, again = breakdown(error, self.access.target.server.address, self.access.proxy, seconds)
         return Broken(ours, again, never_sent(error))
 
 
