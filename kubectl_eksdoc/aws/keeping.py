@@ -90,7 +90,7 @@ _WHOLE: Mapping[Question, str] = {
 _VALUES = ("configurationValues", "ConfigurationValues")
 _JUDGED_VALUES = frozenset(
     (
-        *("corefile", "replicaCount", "computeType", "enabled", "minReplicas", "maxReplicas", "eniConfig", "region"),
+        *("replicaCount", "computeType", "enabled", "minReplicas", "maxReplicas", "eniConfig", "region"),
         *("cpu", "memory", "ephemeral-storage", "operator", "effect", "tolerationSeconds", "type"),
         *("topologyKey", "whenUnsatisfiable", "maxSkew", "weight", "maxUnavailable", "minAvailable"),
         *("loglevel", "logLevel", "name", "mode", "iptables", "ipvs", "scheduler"),
@@ -165,6 +165,8 @@ class Kept:
             return self._keep.digests.of(str(value))
         if not isinstance(value, str):
             return value
+        if key == "corefile":
+            return self._keep.corefile(value)
         if key in _JUDGED_VALUES:
             return self._keep.text(value)
         return self._keep.variable(key, value)

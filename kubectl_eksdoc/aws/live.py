@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class LiveAws:
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
             raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
-            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {error}") from error
+            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {hidden(str(error))}") from error
 
     @property
     def denied(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 
 _DENIED = frozenset(
@@ -62,8 +63,8 @@ _MISSING = frozenset(
 
 
 def refused(code: str, message: str, question: Question, access: AwsAccess) -> AwsError:
-    """`message` as AWS gives it with the code."""
-    who = named(access)
+    """`message` as AWS gives it with the code: that of a wrong signature has the session token in it."""
+    who, message = named(access), hidden(message)
     if code in _DENIED:
         action = question.action or f"{question.service}:{question.operation}"
         return AwsDenied(

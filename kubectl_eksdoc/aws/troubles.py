@@ -7,6 +7,7 @@ from botocore import exceptions as raised
 from kubectl_eksdoc.aws.refusals import log_in, named, refused
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsError, AwsLogin
 
 _SSO = tuple(
@@ -40,14 +41,16 @@ def _no_credentials(error: raised.ClientError, access: AwsAccess) -> AwsLogin:
     said = error.response.get("Error", {})
     return AwsLogin(
         f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
-        f"{said.get('Code', '')}: {said.get('Message', '')}",
+        f"{said.get('Code', '')}: {hidden(str(said.get('Message', '')))}",
         f"May you assume the role (sts:AssumeRole, and its trust policy)? {log_in(access)}",
     )
 
 
 def not_had(error: Exception, access: AwsAccess) -> AwsLogin:
     """Of a program or a file that should give credentials, or of nobody who could be asked for a code."""
-    return AwsLogin(f"the credentials of {named(access)} cannot be had: {_brief(error) or repr(error)}", log_in(access))
+    return AwsLogin(
+        f"the credentials of {named(access)} cannot be had: {_brief(error) or type(error).__name__}", log_in(access)
+    )
 
 
 def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:
@@ -69,5 +72,5 @@ def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:
 
 
 def _brief(error: Exception) -> str:
-    """On one line."""
-    return " ".join(str(error).split())
+    """On one line, without secrets: of a proxy its URL is in it."""
+    return hidden(" ".join(str(error).split()))

@@ -150,7 +150,9 @@ def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _bug(error: Exception) -> EksdocError:
-    what = f"{type(error).__name__}: {error}"
+    from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # nobody knows what is in it
+
+    what = hidden(f"{type(error).__name__}: {error}")
     hint = (
         f"This is a bug in kubectl eksdoc {__version__}. Please report it with what the same command says with --debug."
     )
@@ -163,7 +165,9 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
     if debug:
         import traceback
 
-        _say(stderr, *"".join(traceback.format_exception(error)).splitlines())
+        from kubectl_eksdoc.core.rules.keeping.secrets import hidden
+
+        _say(stderr, *hidden("".join(traceback.format_exception(error))).splitlines())
     _say(stderr, f"error: {error.message}", *error.hint.splitlines())
 
 

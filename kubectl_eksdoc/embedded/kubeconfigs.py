@@ -8,8 +8,8 @@ import secrets
 import tempfile
 from collections.abc import Mapping
 
+from kubectl_eksdoc.core.rules.addresses import AS
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Rule, User, restricted
-from kubectl_eksdoc.embedded.serving.handler import AS
 
 CONTEXT = "rehearsal"
 

@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
+from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import ClusterError, Unreachable
 
 
@@ -83,7 +84,7 @@ class Answer:
         message = self.document.get("message")
         if isinstance(message, str):
             return message
-        return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:200]
+        return addresses_in(" ".join(self.body[:2000].decode("utf-8", "replace").split()))[:200]
 
     def retry_after(self, now: datetime) -> float | None:
         """Seconds the server asks to wait (Retry-After: seconds or a date), None if it does not say."""

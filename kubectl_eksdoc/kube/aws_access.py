@@ -68,7 +68,7 @@ def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) 
         role="" if wanted.profile else eks.role_arn,
         external_id="" if wanted.profile else eks.external_id,
         account=eks.identity.account,
-        server=target.server.url,
+        server=target.server.address,
         server_name="" if target.server.skip_verify else target.server.tls_server_name,
         ca=_authority(target.server),
         settings=tuple(sorted(settings.items())),

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import Unreachable, Untrusted
 from kubectl_eksdoc.kube.answers import Incomplete
 
@@ -79,7 +80,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _innermost(causes: tuple[BaseException, ...]) -> str:
-    return next((text for cause in reversed(causes) if (text := str(cause).strip())), type(causes[0]).__name__)
+    said = (text for cause in reversed(causes) if (text := str(cause).strip()))
+    return addresses_in(next(said, type(causes[0]).__name__))
 
 
 def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:

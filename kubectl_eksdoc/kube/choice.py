@@ -14,6 +14,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import entries, kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import Entry, Kubeconfig
@@ -103,7 +104,7 @@ def _check(url: str) -> None:
     except ValueError:  # brackets, or a port that is none
         fine = False
     if not fine:
-        raise ConfigError(f"the server {url!r} is not a URL of the form https://HOST:PORT")
+        raise ConfigError(f"the server {address(url)!r} is not a URL of the form https://HOST:PORT")
 
 
 def _impersonation(configured: Impersonation, flags: Connection) -> Impersonation:

@@ -11,13 +11,14 @@ from urllib.parse import quote
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import credentials, exec_plugin
 from kubectl_eksdoc.kube.choice import choose
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
-from kubectl_eksdoc.kube.proxies import proxy_for, without_secret
+from kubectl_eksdoc.kube.proxies import proxy_for
 from kubectl_eksdoc.kube.read_time import ReadTime
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target
@@ -70,7 +71,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
         credentials=_credentials(target, around),
         pools=Pools(target, proxy),
         headers=headers,
-        proxy=without_secret(proxy),
+        proxy=address(proxy),
         request_timeout=connection.request_timeout,
         read_timeout=connection.read_timeout,
         read_time=around.read_time,
@@ -101,7 +102,9 @@ def _credentials(target: Target, around: Surroundings) -> Credentials:
     """A plugin's are shared by all who would run it in the same way."""
     if _plugin_of(target) is None:
         return Credentials(_source(target, around), around.now)
-    login = (repr(target.server), target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
+    server = target.server
+    hidden = (server.url, server.proxy_url, repr(server.exec_config))
+    login = (repr(server), *hidden, target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
     return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
 
 

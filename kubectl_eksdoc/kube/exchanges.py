@@ -181,7 +181,7 @@ class Exchanges:
         except urllib3.exceptions.ReadTimeoutError as error:
             if not bounds.over:
                 raise
-            url = self.access.target.server.url
+            url = self.access.target.server.address
             late = f"{url} did not finish its answer within {limit_s:g} s"
             raise Broken(Incomplete(late, "Allow more with --request-timeout."), False) from error
         finally:

@@ -96,7 +96,7 @@ def _converse(
         raise
     for listener in listeners:
         listener.join(timeout=0.1 if late else 5.0)
-    said = bytes(complaint).decode("utf-8", "replace").strip()[-_STDERR_KEPT:]
+    said = plugin.without_secrets(bytes(complaint).decode("utf-8", "replace").strip())[-_STDERR_KEPT:]
     if late:
         raise Unauthorized(
             f"the credential plugin {plugin.line!r} gave no answer within {timeout:g} s"

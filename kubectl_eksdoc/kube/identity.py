@@ -66,7 +66,7 @@ def identify(target: Target, environ: Mapping[str, str]) -> EksIdentity:
     around = {**environ, **dict(plugin.env)} if plugin is not None else {}
     options = _of_plugin(plugin, around) if plugin is not None else {}
     found: dict[str, str] = {}
-    for source in (options, *_of_names(target), _matched(_SERVER, target.server.url)):
+    for source in (options, *_of_names(target), _matched(_SERVER, target.server.address)):
         for key, value in source.items():
             found.setdefault(key, value)
     region = found.get("region", "")

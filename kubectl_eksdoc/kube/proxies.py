@@ -10,6 +10,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ConfigError
 
 _PORTS = {"http": 80, "https": 443}
@@ -31,19 +32,13 @@ def proxy_for(server: str, configured: str, environ: Mapping[str, str]) -> str:
     return _usable(proxy if "://" in proxy else f"http://{proxy}", name)
 
 
-def without_secret(proxy: str) -> str:
-    """`proxy` without user name and password, fit for a message."""
-    parts = urlsplit(proxy)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
 def _usable(proxy: str, origin: str) -> str:
     try:
         parts = urlsplit(proxy)
         port = parts.port
     except ValueError as error:
-        raise ConfigError(f"{origin} is not a URL: {error}") from error
-    shown = without_secret(proxy)
+        raise ConfigError(f"{origin} is not a URL: {address(proxy)}") from error
+    shown = address(proxy)
     if parts.scheme in ("socks5", "socks5h"):
         raise ConfigError(
             f"{origin} is {shown}; SOCKS proxies are not supported",

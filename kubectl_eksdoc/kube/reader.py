@@ -130,7 +130,7 @@ class LiveReader:
             version = json.loads(answer.body)["gitVersion"]
         except (ValueError, KeyError, TypeError) as error:
             raise Refused(
-                f"{self._access.target.server.url}/version answered something that is not a version: {answer.said}",
+                f"{self._access.target.server.address}/version answered something that is not a version: {answer.said}",
                 "Is this the address of a Kubernetes API?",
             ) from error
         return str(version), answer.date or self._around.now()

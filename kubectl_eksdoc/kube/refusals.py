@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Absent, Answer, Expired, NotServed, Refused
 from kubectl_eksdoc.kube.config import Access
@@ -12,7 +13,7 @@ def error_of(
 ) -> ClusterError:
     """What is wrong with an answer that is not 2xx with what was `wanted`. `right` is what RBAC calls the request, e.g.
     ``list pods``; `tries`: so often it was answered like that."""
-    server = access.target.server.url
+    server = access.target.server.address
     if 200 <= answer.status < 300:
         return _something_else(access, answer, path, wanted)
     if answer.status == 401:
@@ -33,7 +34,7 @@ def error_of(
 
 def _forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidden:
     """`missing` is "" where it is not a right that is missing but the credentials."""
-    refused = f"{access.target.server.url} refuses {right or path}: {answer.said}"
+    refused = f"{access.target.server.address} refuses {right or path}: {answer.said}"
     if "system:anonymous" in answer.said:
         return Forbidden(
             refused, "No credentials were sent: the kubeconfig entry has no user, or the server ignores it."
@@ -51,20 +52,20 @@ def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
             f"Who you are: aws sts get-caller-identity{profile}. Sign in anew: aws sso login{profile}. "
             "If that is right, the cluster has no access entry (or aws-auth line) for this identity."
         )
-    return Unauthorized(f"{access.target.server.url} does not accept {access.login}: {answer.said}", hint)
+    return Unauthorized(f"{access.target.server.address} does not accept {access.login}: {answer.said}", hint)
 
 
 def _something_else(access: Access, answer: Answer, path: str, wanted: str) -> Refused:
     kind = answer.headers.get("content-type", "no content type")
     return Refused(
-        f"{access.target.server.url}{path} answered with {kind} instead of {wanted}: {answer.said}",
+        f"{access.target.server.address}{path} answered with {kind} instead of {wanted}: {answer.said}",
         "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
     )
 
 
 def _redirected(access: Access, answer: Answer, path: str) -> Refused:
-    where = answer.headers.get("location", "somewhere")
+    where = address(answer.headers.get("location", "somewhere"))
     return Refused(
-        f"{access.target.server.url}{path} answered with a redirect to {where}; an API server does not do that",
+        f"{access.target.server.address}{path} answered with a redirect to {where}; an API server does not do that",
         "A login page or a proxy stands in between.",
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.kube.answers import Answer
 from kubectl_eksdoc.kube.surroundings import utc_now
@@ -18,7 +19,7 @@ def status_of(answer: Answer) -> Status | Lost:
     What is not a Status is a success without words, as the object that was patched.
     """
     if 300 <= answer.status < 400:
-        return Lost(f"it was answered with a redirect to {answer.headers.get('location', 'somewhere')}")
+        return Lost(f"it was answered with a redirect to {address(answer.headers.get('location', 'somewhere'))}")
     if answer.status < 300 and not answer.is_json:
         return Lost(f"it was answered with something that is no JSON: {answer.said}")
     document = answer.document

@@ -6,27 +6,49 @@ show in `repr`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from kubectl_eksdoc.core.rules.addresses import address
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """`ca_data` is PEM; it wins over `ca_file`. No CA at all means the roots of this machine."""
 
-    url: str
+    url: str = field(repr=False)
     ca_file: str = ""
     ca_data: str = ""
     skip_verify: bool = False
     tls_server_name: str = ""
-    proxy_url: str = ""
+    proxy_url: str = field(default="", repr=False)
     disable_compression: bool = False
-    exec_config: Any = None  # what the cluster's `client.authentication.k8s.io/exec` extension holds
+    exec_config: Any = field(
+        default=None, repr=False
+    )  # what the cluster's `client.authentication.k8s.io/exec` extension holds
+
+    @property
+    def address(self) -> str:
+        """Of the server, for messages and for what is stored."""
+        return address(self.url)
 
     @property
     def secure(self) -> bool:
         return self.url.lower().startswith("https://")
+
+
+_HIDDEN = "…"
+_FLAG = re.compile(r"--[A-Za-z][A-Za-z-]*|-[A-Za-z]")
+"""A longer one with a single dash may be a letter and its value."""
+_SUBCOMMAND = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_NAMING = frozenset(
+    ("--cluster", "--cluster-id", "--cluster-name", "--output", "--profile", "--region", "--role", "--role-arn", "-i")
+)
+_SECRET = re.compile(r"(?i)pass|pwd|secret|token|key|credential")
+_SHORTEST = 4
+"""Shorter values are words that messages have as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +56,8 @@ class ExecPlugin:
     """The `exec` part of a kubeconfig user, e.g. ``aws eks get-token``."""
 
     command: str
-    args: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     api_version: str = "client.authentication.k8s.io/v1beta1"
     interactive_mode: str = "IfAvailable"
     provide_cluster_info: bool = False
@@ -43,7 +65,29 @@ class ExecPlugin:
 
     @property
     def line(self) -> str:
-        return " ".join((self.command, *self.args))
+        """For messages: subcommands, flags, and the values of flags that name a cluster; ``…`` for any other word."""
+        return " ".join((self.command, *self._words()))
+
+    def without_secrets(self, text: str) -> str:
+        """What the plugin writes, without those of its arguments and variables that `line` does not have."""
+        shown = self.line.split()
+        values = (*self.args, *(value for name, value in self.env if _SECRET.search(name)))
+        parts = (part for value in values for part in (value, value.partition("=")[2]))
+        for part in sorted({part for part in parts if len(part) >= _SHORTEST and part not in shown}, key=len)[::-1]:
+            text = text.replace(part, _HIDDEN)
+        return text
+
+    def _words(self) -> Iterator[str]:
+        before = ""
+        for word in self.args:
+            name, equals, value = word.partition("=")
+            if word == "--" or _FLAG.fullmatch(name):
+                yield f"{name}{equals}{value if not value or name in _NAMING else _HIDDEN}"
+            elif before in _NAMING or (not before.startswith("-") and _SUBCOMMAND.fullmatch(word)) or before == "--":
+                yield word
+            else:
+                yield _HIDDEN
+            before = word
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+from kubectl_eksdoc.core.rules.addresses import without_user
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.choice import choose
@@ -24,8 +25,8 @@ def whereabouts(connection: Connection, around: Surroundings) -> Whereabouts:
     target = choose(connection, around)
     who = target.user.impersonation
     parts = (target.context, target.user_name, who.user, who.uid, *who.groups)
-    key = _digest((target.server.url, target.server.tls_server_name, *parts), _authority(target.server))
-    return Whereabouts(target.context, target.server.url, key)
+    key = _digest((without_user(target.server.url), target.server.tls_server_name, *parts), _authority(target.server))
+    return Whereabouts(target.context, target.server.address, key)
 
 
 def namespace_of(connection: Connection, around: Surroundings) -> str:

@@ -47,6 +47,28 @@ def test_what_aws_refuses(code: str, kind: type[AwsError], said: str) -> None:
     assert type(error) is kind and said in error.message and error.exit_code == 4
 
 
+SIGNED = """\
+The request signature we calculated does not match the signature you provided. The Canonical String for this request \
+should have been 'POST / host:sts.eu-west-1.amazonaws.com x-amz-security-token:FwoGZXIvYXdzEXAMPLE host;x-amz-date'"""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refused("SignatureDoesNotMatch", SIGNED),
+        refused("InvalidClientTokenId", "Credential=ASIAEXAMPLEEXAMPLE, Signature=FwoGZXIvYXdzEXAMPLE"),
+        raised.ClientError({"Error": {"Code": "AccessDenied", "Message": SIGNED}}, "AssumeRole"),
+        raised.ProxyConnectionError(proxy_url="http://FwoGZXIvYXdzEXAMPLE@proxy:3128"),
+        raised.EndpointConnectionError(
+            endpoint_url="http://u:FwoGZXIvYXdzEXAMPLE@h/?X-Amz-Signature=FwoGZXIvYXdzEXAMPLE"
+        ),
+    ],
+)
+def test_no_secret_that_aws_or_botocore_repeats(error: Exception) -> None:
+    ours = told(error, questions.ADDON, ACCESS)
+    assert "EXAMPLE" not in f"{ours.message} {ours.hint}"
+
+
 def test_who_asked_is_named_with_the_role_that_was_assumed() -> None:
     access = AwsAccess("prod", "eu-west-1", profile="ops", role="arn:aws:iam::111122223333:role/reader")
     error = told(refused("AccessDenied", "no identity-based policy allows it"), questions.ADDON, access)

@@ -60,6 +60,9 @@ def test_an_authority_in_a_file_counts_by_what_is_in_it(config: Connection, tmp_
 def test_no_secret_is_in_the_key_by_itself(config: Connection, tmp_path: Path) -> None:
     before = whereabouts(config, AROUND).key
     assert whereabouts(replace(config, token="another"), AROUND).key == before
+    url, login = ("https://a", "https://admin:hunter2@a")
+    plain, with_user = (whereabouts(replace(config, server=each), AROUND) for each in (url, login))
+    assert plain.key == with_user.key and with_user.server == url
 
 
 def test_contexts_of_a_kubeconfig_that_cannot_be_used_are_none(tmp_path: Path) -> None:

@@ -20,11 +20,9 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from kubectl_eksdoc.core.rules.addresses import AS
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, bad_request
 from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Reply, Request, Unanswered, status_reply
-
-AS = "/as/"
-"""Before a token in a path."""
 
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""

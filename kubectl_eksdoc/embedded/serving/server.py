@@ -12,7 +12,8 @@ from http.server import ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
 
-from kubectl_eksdoc.embedded.serving.handler import AS, Handler
+from kubectl_eksdoc.core.rules.addresses import AS
+from kubectl_eksdoc.embedded.serving.handler import Handler
 from kubectl_eksdoc.embedded.serving.messages import Answering
 
 LOOPBACK = "127.0.0.1"

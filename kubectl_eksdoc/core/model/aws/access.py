@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 class AwsAccess:
     """Of the context that was chosen, unless the command line says otherwise; "" for what nothing tells.
 
-    `server` is the URL of the API server that kubectl talks to, `ca` its authority as PEM, and `account` the one that
-    the kubeconfig names: by these it is seen whether AWS describes the same cluster. `role` is assumed first, as the
-    credential plugin of the context does; `settings` are its own environment, as far as AWS's tools read it.
+    `server` is the address of the API server that kubectl talks to, `ca` its authority as PEM, and `account` the one
+    that the kubeconfig names: by these it is seen whether AWS describes the same cluster. `role` is assumed first, as
+    the credential plugin of the context does; `settings` are its own environment, as far as AWS's tools read it.
     """
 
     cluster: str

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 from kubectl_eksdoc.core.model.corefile import Token
 
+_COMMENT = re.compile(r"\S(?:[^\n]*\S)?")
+"""Between tokens there is nothing else but spaces."""
 _MARK = "\ufeff"
 """A byte order mark at the beginning is passed over."""
 
@@ -17,6 +20,19 @@ def tokens(text: str) -> tuple[Token, ...]:
     quote goes on to the next one, over lines if need be; in it a backslash escapes a quote and nothing else.
     """
     return tuple(_tokens(text))
+
+
+def without_comments(text: str, instead: Callable[[str], str]) -> str:
+    """`text` with ``#`` and `instead` of each comment, on the same lines: what `instead` returns has no space."""
+    parts, at = [], 1 if text.startswith(_MARK) else 0
+    parts.append(text[:at])
+    for token in (*tokens(text), None):
+        between = text[at : len(text) if token is None else token.start]
+        parts.append(_COMMENT.sub(lambda found: f"#{instead(found.group())}", between))
+        if token is not None:
+            parts.append(text[token.start : token.end])
+            at = token.end
+    return "".join(parts)
 
 
 def _tokens(text: str) -> Iterator[Token]:

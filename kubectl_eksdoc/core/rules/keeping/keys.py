@@ -14,6 +14,8 @@ from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS
 from kubectl_eksdoc.core.model.pods import JUDGED_ANNOTATIONS
 from kubectl_eksdoc.core.model.run_notes import PRIOR, RUN
 from kubectl_eksdoc.core.model.workloads import REBOOT_LOCK
+from kubectl_eksdoc.core.rules.addresses import address
+from kubectl_eksdoc.core.rules.corefile.lexer import without_comments
 from kubectl_eksdoc.core.rules.karpenter_versions import ARGUMENT, CONFIG_KEY, VARIABLE
 from kubectl_eksdoc.core.rules.keeping.digests import Digests
 from kubectl_eksdoc.core.rules.keeping.secrets import known_forms, scrubbed
@@ -106,7 +108,13 @@ class Keep:
 
     def config_value(self, key: str, value: str) -> str:
         """Of a ConfigMap."""
+        if key == COREFILE:
+            return self.corefile(value)
         return self.text(value) if key in self.config else self.digests.of(value)
+
+    def corefile(self, value: str) -> str:
+        """No comment of it is judged."""
+        return self.text(without_comments(value, self.digests.of))
 
     def words(self, given: list[str]) -> list[str]:
         """Of a command or its arguments: flags by name, and the values of those that are kept."""
@@ -135,11 +143,10 @@ class Keep:
 
     def url(self, given: str) -> str:
         """Without who logs in, what is asked for, and names that may be anything."""
-        place, _, _ = given.partition("?")
-        scheme, there, rest = place.partition("://")
+        scheme, there, rest = address(given).partition("://")
         if not there:
             return self.digests.of(given)
-        host, slash, path = rest.rpartition("@")[2].partition("/")
+        host, slash, path = rest.partition("/")
         return f"{scheme}://{host}{self.path(slash + path) if slash else ''}"
 
     def form(self, given: str) -> str:

@@ -2,13 +2,16 @@
 
 Sources of the forms: IAM user guide (unique identifiers: AKIA, ASIA), RFC 7468 (PEM), RFC 7519 (JWT), GitHub's,
 GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugins route53
-(aws_access_key), etcd (credentials), tsig and azure (secret).
+(aws_access_key), etcd (credentials), tsig and azure (secret); the parameters of signed URLs: AWS (Signature Version 4),
+Azure Storage (shared access signature), Google Cloud Storage, CloudFront.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+
+from kubectl_eksdoc.core.rules.addresses import addresses_in
 
 _IN_TEXT = r'(?:[^"\\]|\\(?s:.))'
 """What JSON may hold in a text: a backslash, and what it escapes, stay together."""
@@ -25,7 +28,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "glpat-": re.compile(r"\bglpat-[\w-]{10,}"),
     "xox": re.compile(r"\bxox[abeprs]-[\w-]{10,}"),
     "sk_live_": re.compile(r"\bsk_live_\w{10,}"),
-    "://": re.compile(r'(?<=://)[^\s/@"\\]*:[^\s/@"\\]+(?=@)'),
+    "://": re.compile(r'(?<=://)[^\s/@"\\]+(?=@)'),
     "earer ": re.compile(r"(?<=earer )[\w.~+/=-]{8,}"),
 }
 """By a piece that each of them has, which is quickly looked for. None goes beyond a quotation mark, so that they may be
@@ -38,6 +41,14 @@ _NAMED = re.compile(
     re.VERBOSE,
 )
 _HEADER = re.compile(r"""(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?(?:\w+ )?)([^\s"'\\]{4,})""")
+_SIGNED = re.compile(
+    r"""(?ix)((?:[?&;]|%3f|%26|\\u0026)
+    (?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|[\w-]*token|api[_-]?key|key|code|auth|hmac
+    |jwt|pass|password|secret|awsaccesskeyid|googleaccessid|policy|key-pair-id)
+    (?:=|%3d))
+    ((?:(?!%26|\\u0026)[^\s"'\\&;#<>])+)"""
+)
+"""Of a URL: each of them is enough to use it, or a part of it."""
 _DIRECTIVE = re.compile(r"^([ \t]*(?:aws_access_key|credentials|password|secret|token)[ \t]+)(\S.*)$", re.MULTILINE)
 """Of a Corefile: a word, and what it holds behind it."""
 _KEY = re.compile(
@@ -51,9 +62,14 @@ def scrubbed(text: str, instead: Callable[[str], str]) -> str:
     """`text` with `instead` of everything in it that looks like a secret."""
     text = known_forms(text, instead)
     for form in (_NAMED, _HEADER):
-        text = form.sub(lambda found: found.group(1) + instead(found.group(2)), text)
+        text = _values(form, text, instead)
     text = _DIRECTIVE.sub(lambda found: found.group(1) + _each_word(found.group(2), instead), text)
     return _KEY.sub(lambda found: instead(found.group()), text)
+
+
+def hidden(text: str) -> str:
+    """For messages: what others say (a library, AWS), without what looks like a secret."""
+    return scrubbed(addresses_in(text), lambda _: "…")
 
 
 def _each_word(text: str, instead: Callable[[str], str]) -> str:
@@ -66,7 +82,11 @@ def known_forms(text: str, instead: Callable[[str], str]) -> str:
     for piece, form in _FORMS.items():
         if piece in text:
             text = form.sub(lambda found: instead(found.group()), text)
-    return text
+    return _values(_SIGNED, text, instead)
+
+
+def _values(named: re.Pattern[str], text: str, instead: Callable[[str], str]) -> str:
+    return named.sub(lambda found: found.group(1) + instead(found.group(2)), text)
 
 
 _STARTS = (b"PRIVATE KEY", b"AKIA")

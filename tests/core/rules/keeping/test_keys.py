@@ -37,6 +37,28 @@ def test_a_text_that_is_kept_is_kept_without_it(secret: str, before: str, after:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        *("sig", "signature", "Signature", "token", "access_token", "X-Amz-Signature", "X-Amz-Credential", "api_key"),
+        *("X-Amz-Security-Token", "x-goog-signature", "code", "Policy", "Key-Pair-Id", "AWSAccessKeyId"),
+    ],
+)
+@pytest.mark.parametrize("secret", ["hunter2", "h2%2Fx+y=="])
+def test_what_signs_a_url_is_not_kept(name: str, secret: str) -> None:
+    url = "https://sqs.eu-west-1.amazonaws.com/1/q"
+    for text in (
+        f"{url}?{name}={secret}",
+        f"see {url}?a=b&{name}={secret}&c=d",
+        f"{url}%3Fa%3Db%26{name}%3D{secret}%26c%3Dd",
+        f'{{"url":"{url}?a=b\\u0026{name}={secret}\\u0026c=d"}}',
+    ):
+        for kept in (KEEP.text(text), KEEP.form(text), KEEP.variable("INTERRUPTION_QUEUE", text)):
+            assert secret not in kept and url in kept
+            assert ("c=d" in text or "c%3Dd" in text) == ("c=d" in kept or "c%3Dd" in kept)
+    assert KEEP.text(f"{url}?design={secret}&monkey=1") == f"{url}?design={secret}&monkey=1"
+
+
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("password=hunter2", "password="),
@@ -49,6 +71,7 @@ def test_a_text_that_is_kept_is_kept_without_it(secret: str, before: str, after:
         ("tsig {\n  secret k.example. hunter2\n}", "secret "),
         ("azure group:zone {\n  secret hunter2\n}", "secret "),
         ("redis://:hunter2@cache", "@cache"),
+        ("https://hunter2@example.com/x", "@example.com/x"),
         ("AccountKey=hunter2==;", "AccountKey="),
         ("Server=db;Pwd=hunter2;", "Pwd="),
         ('{"msg":"{\\"password\\":\\"hunter2\\"}"}', "password"),

@@ -53,7 +53,13 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     if isinstance(corefile, Refusal):
         return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Mend it first."),)
     if is_digest(corefile.text):
-        return (Refused("the Corefile is not known as a whole: of secrets in it a snapshot keeps digests", "", _WHOLE),)
+        return (
+            Refused(
+                "the Corefile is not known as a whole: of secrets and comments in it a snapshot keeps digests",
+                "",
+                _WHOLE,
+            ),
+        )
     now = lameduck_s(corefile)
     found = tuple(_refused(facts, corefile, seconds, now))
     if found:
