@@ -100,7 +100,7 @@ class Exchanges:
             response = self._sent(credential, url, timeout, bounds, method, body, headers)
             answered = self._body(response, bounds, limit_s)
         except TooLarge as error:
-            raise Broken(_too_large(self.access.target.server.url, error), False) from error
+            raise Broken(_too_large(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, min(limit_s, patience.silence), min(limit_s, patience.connect)) from error
         return Answer(response.status, answered, _headers_of(response))
@@ -122,7 +122,7 @@ class Exchanges:
                 return Answer(response.status, self._body(response, bounds, answer_s), _headers_of(response))
             self._check_encoding(response, _PLAIN)
         except TooLarge as error:
-            raise Broken(_too_large(self.access.target.server.url, error), False) from error
+            raise Broken(_too_large(self.access.target.server.address, error), False) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, answer_s, self.patience.connect) from error
         bounds.following(whole_s)
@@ -197,14 +197,14 @@ class Exchanges:
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in known:
             response.close()
-            said = f"{self.access.target.server.url} sent its answer in encoding {encoding!r}, which was not asked for"
+            said = f"{self.access.target.server.address} sent its answer in encoding {encoding!r}, which was not asked for"
             raise Broken(Refused(said, _ADDRESS), False)
 
     def _broken(self, error: Exception, read_s: float, connect_s: float) -> Broken:
         from urllib3 import exceptions
 
         seconds = connect_s if isinstance(error, exceptions.ConnectTimeoutError) else read_s
-        ours, again = breakdown(error, self.access.target.server.url, self.access.proxy, seconds)
+        ours, again = breakdown(error, self.access.target.server.address, self.access.proxy, seconds)
         return Broken(ours, again, never_sent(error))
 
 

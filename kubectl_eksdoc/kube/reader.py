@@ -98,7 +98,7 @@ class LiveReader:
                 return self._observed(resources)
         except MemoryError as error:
             raise Incomplete(
-                f"this machine has too little memory for what {self._access.target.server.url} sent",
+                f"this machine has too little memory for what {self._access.target.server.address} sent",
                 "Read the cluster from a machine with more, or with smaller pages (--chunk-size).",
             ) from error
 

@@ -98,6 +98,6 @@ class Transport:
 
     def _too_long(self) -> ReadTimeout:
         return ReadTimeout(
-            f"{self.access.target.server.url} cannot be read within {self.access.read_timeout:g} s",
+            f"{self.access.target.server.address} cannot be read within {self.access.read_timeout:g} s",
             "The server is slow, asks to wait, or does not end its answers. Allow more with --read-timeout TIME.",
         )
