@@ -197,7 +197,9 @@ class Exchanges:
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in known:
             response.close()
-            said = f"{self.access.target.server.address} sent its answer in encoding {encoding!r}, which was not asked for"
+            said = (
+                f"{self.access.target.server.address} sent its answer in encoding {encoding!r}, which was not asked for"
+            )
             raise Broken(Refused(said, _ADDRESS), False)
 
     def _broken(self, error: Exception, read_s: float, connect_s: float) -> Broken:
