@@ -45,11 +45,13 @@ def namespaces(held: Cluster) -> dict[str, Labels]:
 
 
 def _filled_in(raw: Mapping[str, Any], resource: Resource, number: int) -> dict[str, Any]:
-    """With a name, a namespace, the default scheduler, and the phase of a claim that has its volume."""
+    """With a name, a namespace, a spec, and the phase of a claim that has its volume."""
     meta = {"name": f"nameless-{number}", **(raw.get("metadata") or {})}
     if resource.namespaced:
         meta.setdefault("namespace", "default")
     made = {**raw, "metadata": meta}
+    if resource is kinds.PODS:
+        made["spec"] = raw.get("spec") or {}
     if resource is kinds.CLAIMS and (raw.get("spec") or {}).get("volumeName"):
         made["status"] = {"phase": "Bound"}
     return made
