@@ -96,9 +96,16 @@ _BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
 _BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
 _HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
 _OF_NOTICES = (kinds.SERVICE_ACCOUNTS, kinds.EVENTS)
+_OF_ADDON = (
+    kinds.BUDGETS,
+    kinds.CLUSTER_ROLES,
+    kinds.CLUSTER_ROLE_BINDINGS,
+    kinds.SERVICE_ACCOUNTS,
+    kinds.SERVICES,
+)
 COREDNS_WISH = (
     *(each for each in COREDNS if each.resource not in (kinds.PODS, *_OF_NOTICES) or each.required),
-    *(Right("get", each, lost=_SINGLE) for each in (kinds.BUDGETS, kinds.SERVICE_ACCOUNTS)),
+    *(Right("get", each, lost=_SINGLE) for each in _OF_ADDON),
     Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
 )
 """What is looked at to say what a change would be."""
