@@ -31,9 +31,8 @@ class SingleObjects:
         """As `flows.ports.Objects.one`."""
         resource = READ[of.kind]
         right = f"{VERB} {resource.full_name}"
-        root, _, plural = resource.path.rpartition("/")
         try:
-            answer = self._transport.get(f"{root}/namespaces/{of.namespace}/{plural}/{of.name}", right=right)
+            answer = self._transport.get(f"{resource.path_in(of.namespace)}/{of.name}", right=right)
         except NotServed as error:
             return Absent(error.message)
         except Forbidden as error:

@@ -64,7 +64,7 @@ class HeldObjects(RawObjects):
             return found
         if (of.kind, of.namespace) in self._seen:
             return Absent(f"{self._where} has no {of}")
-        return Unknown(f"{self._where} holds no {of.kind} of namespace {of.namespace}")
+        return Unknown(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         """As `flows.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""

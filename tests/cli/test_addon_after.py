@@ -46,10 +46,13 @@ def test_every_addon_at_once_is_what_each_of_them_is() -> None:
     assert document(*AFTER)["addons"] == [each for each in together["addons"] if each["name"] == "vpc-cni"]
 
 
-@pytest.mark.parametrize("name", ["coredns", "kube-proxy", "metrics-server", "aws-ebs-csi-driver"])
-def test_where_nothing_was_lost_it_is_clean(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "code"), [("coredns", 0), ("kube-proxy", 0), ("metrics-server", 0), ("aws-ebs-csi-driver", 5)]
+)
+def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int) -> None:
+    """Of metrics-server no update is known; aws-ebs-csi-driver has more objects than are read."""
     ran = run_cli("addon-diff", name, "--demo", "--after")
-    assert ran.code == 0 and "TONIGHT" not in ran.out and "TOMORROW" not in ran.out
+    assert ran.code == code and "TONIGHT" not in ran.out and "TOMORROW" not in ran.out
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,18 @@ def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None
     assert ran.code == 5 and "addon_version is known after apply only" in unwrapped(ran)
 
 
+@pytest.mark.parametrize("sensitive", [True, {"configuration_values": True}, {"configuration_values": {"a": True}}])
+def test_what_is_sensitive_is_never_printed_and_never_passes(sensitive: Any, tmp_path: Path) -> None:
+    secret = json.dumps({"env": {"PASSWORD": "hunter2"}})
+    document = an_incident(configuration_values=secret)
+    for each in document["resource_changes"]:
+        each["change"] |= {"before_sensitive": sensitive, "after_sensitive": sensitive}
+    for output in ("table", "wide", "json", "yaml"):
+        ran = judged(tmp_path, document, "--debug", "-o", output)
+        assert "hunter2" not in ran.out + ran.err and "PASSWORD" not in ran.out + ran.err
+        assert ran.code != 0 and "sensitive" in ran.out + ran.err
+
+
 def test_one_addon_of_many(tmp_path: Path) -> None:
     ran = judged(tmp_path, of_everything(), "kube-proxy")
     assert ran.code == 1 and "aws_eks_addon.proxy" in unwrapped(ran) and MODULE not in unwrapped(ran)

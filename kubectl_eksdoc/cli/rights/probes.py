@@ -16,7 +16,10 @@ ADDON_DIFF = (
     *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
     Right("list", kinds.SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
     Right("list", kinds.ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
-    *(Right("get", resource, lost=_SINGLE, namespace=SYSTEM) for resource in kinds.SINGLE),
+    *(
+        Right("get", resource, lost=_SINGLE, namespace=SYSTEM if resource.namespaced else "")
+        for resource in kinds.SINGLE
+    ),
 )
 
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
@@ -133,9 +136,16 @@ COREDNS = (
 _BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
 _BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
 _HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
+_OF_ADDON = (
+    kinds.BUDGETS,
+    kinds.CLUSTER_ROLES,
+    kinds.CLUSTER_ROLE_BINDINGS,
+    kinds.SERVICE_ACCOUNTS,
+    kinds.SERVICES,
+)
 COREDNS_WISH = (
     *_COREDNS,
-    *(Right("get", each, lost=_SINGLE, namespace=SYSTEM) for each in (kinds.BUDGETS, kinds.SERVICE_ACCOUNTS)),
+    *(Right("get", each, lost=_SINGLE, namespace=SYSTEM if each.namespaced else "") for each in _OF_ADDON),
     Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
 )
 """What is looked at to say what a change would be."""

@@ -94,6 +94,10 @@ API_SERVICES = Resource("APIService", "apiservices", "apiregistration.k8s.io", n
 DEFINITIONS = Resource(
     "CustomResourceDefinition", "customresourcedefinitions", "apiextensions.k8s.io", namespaced=False
 )
+CLUSTER_ROLES = Resource("ClusterRole", "clusterroles", "rbac.authorization.k8s.io", namespaced=False)
+CLUSTER_ROLE_BINDINGS = Resource(
+    "ClusterRoleBinding", "clusterrolebindings", "rbac.authorization.k8s.io", namespaced=False
+)
 NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True, older=("v1beta1",))
 NODE_CLASSES = Resource(
     "EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", namespaced=False, custom=True, older=("v1beta1",)
@@ -127,7 +131,17 @@ ALL: tuple[Resource, ...] = (
     NODE_POOLS,
 )
 
-SINGLE = (BUDGETS, CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, SERVICE_ACCOUNTS)
+SINGLE = (
+    BUDGETS,
+    CLUSTER_ROLES,
+    CLUSTER_ROLE_BINDINGS,
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+)
 """Those of which single objects are read, by their names."""
 
 HISTORY_OF = {"DaemonSet": CONTROLLER_REVISIONS, "Deployment": REPLICA_SETS}

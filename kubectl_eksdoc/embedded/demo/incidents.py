@@ -58,6 +58,7 @@ def others() -> Iterator[Json]:
     """Objects of kinds that no plan reads."""
     yield from map(with_owners, _config_maps())
     yield from (with_owners(_service_account(app)) for app in APPS if app.namespace == _K)
+    yield from map(with_owners, _roles())
     yield from _revisions_of_aws_node()
     yield from (_only_revision(app) for app in APPS if app.kind == "DaemonSet" and app.daemon is None)
     yield _definition("SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", "Namespaced")
@@ -78,10 +79,30 @@ def _config_maps() -> Iterator[Json]:
         yield an_object("v1", "ConfigMap", name, _K, age=_INSTALLED, labels=labels, data=dict(data))
 
 
+def _roles() -> Iterator[Json]:
+    """Of EKS's add-ons: what their pods may do in the cluster."""
+    dns = {"eks.amazonaws.com/component": "coredns", "k8s-app": "kube-dns"}
+    for name, account, group, resources, labels in (
+        ("aws-node", "aws-node", "crd.k8s.amazonaws.com", ["eniconfigs"], aws_node.chart_labels()),
+        ("system:coredns", "coredns", "", ["endpoints", "services", "pods", "namespaces"], dns),
+    ):
+        rules: Json = {"rules": [{"apiGroups": [group], "resources": resources, "verbs": ["list", "watch"]}]}
+        own = {"kubernetes.io/bootstrapping": "rbac-defaults"} if labels is dns else {}
+        yield an_object(_RBAC, "ClusterRole", name, age=_INSTALLED, labels={**labels, **own}, **rules)
+        bound: Json = {
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": _K}],
+        }
+        yield an_object(_RBAC, "ClusterRoleBinding", name, age=_INSTALLED, labels=labels, **bound)
+
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+
+
 def _service_account(app: App) -> Json:
     role = f"arn:aws:iam::{ACCOUNT}:role/{CLUSTER}-{app.name}"
     said = {"eks.amazonaws.com/role-arn": role} if app.name in WITH_ROLE else {}
-    labels = app.daemon.labels if app.daemon else {}
+    labels = app.daemon.labels if app.daemon else app.labels
     return an_object("v1", "ServiceAccount", app.name, _K, age=_AGE, annotations=said, labels=labels)
 
 

@@ -13,6 +13,9 @@ _ZONES = {machine.name: machine.zone for machine in MACHINES}
 _CA = {"caBundle": "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="}
 
 
+_SERVES = {"kube-dns": {"kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS"}}
+
+
 def service_of(app: App) -> Json:
     """Its Service; headless for a StatefulSet, 172.20.0.10 for cluster DNS as on EKS."""
     name = app.service or app.name
@@ -26,7 +29,7 @@ def service_of(app: App) -> Json:
         spec |= {"allocateLoadBalancerNodePorts": False, "loadBalancerClass": "service.k8s.aws/nlb"}
         host = f"k8s-{app.namespace}-{name}-{hexadecimal(10, 'nlb', app.key)}.elb.{REGION}.amazonaws.com"
         status["loadBalancer"] = {"ingress": [{"hostname": host}]}
-    meta: Json = {"labels": labels_of(app), "annotations": dict(app.service_annotations)}
+    meta: Json = {"labels": {**labels_of(app), **_SERVES.get(name, {})}, "annotations": dict(app.service_annotations)}
     return an_object("v1", "Service", name, app.namespace, **meta, spec=spec, status=status)
 
 

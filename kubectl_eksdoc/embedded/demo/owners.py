@@ -20,6 +20,11 @@ _APPLIED = {
     ("DaemonSet", "kube-proxy"): 48_500,
     ("ConfigMap", "kube-proxy-config"): 90_000,
     ("ServiceAccount", "kube-proxy"): 90_000,
+    ("ClusterRole", "aws-node"): 90_000,
+    ("ClusterRoleBinding", "aws-node"): 90_000,
+    ("ClusterRole", "system:coredns"): 90_000,
+    ("ClusterRoleBinding", "system:coredns"): 90_000,
+    ("Service", "kube-dns"): 90_000,
     ("Deployment", "coredns"): 48_000,
     ("ConfigMap", "coredns"): 90_000,
     ("ServiceAccount", "coredns"): 90_000,
@@ -30,7 +35,7 @@ _APPLIED = {
     ("Deployment", "metrics-server"): 55_000,
     ("ServiceAccount", "metrics-server"): 55_000,
 }
-"""What EKS applied, all of it in kube-system, and when it changed it last (minutes ago)."""
+"""What EKS applied, in kube-system or of the cluster, and when it changed it last (minutes ago)."""
 
 # Lists whose items are owned one by one, and the keys that tell these apart; any other list is owned as one value.
 _KEYS = {
@@ -66,11 +71,11 @@ def with_owners(made: Json) -> Json:
     """`made`, with its managedFields if EKS applied it."""
     name = made["metadata"]["name"]
     since = _APPLIED.get((made["kind"], name))
-    if since is None or made["metadata"].get("namespace") != "kube-system":
+    if since is None or made["metadata"].get("namespace") not in (None, "kube-system"):
         return made
     metadata = {key: made["metadata"][key] for key in ("labels", "annotations") if key in made["metadata"]}
     metadata["annotations"] = {k: v for k, v in metadata.get("annotations", {}).items() if k not in _COUNTED}
-    applied: Json = {key: made[key] for key in ("spec", "data") if key in made}
+    applied: Json = {key: made[key] for key in ("spec", "data", "rules", "roleRef", "subjects") if key in made}
     owned: Json = _fields({"metadata": {key: value for key, value in metadata.items() if value}, **applied})
     entries = [_entry(made, "eks", "Apply", since, owned)]
     if (made["kind"], name) == ("DaemonSet", aws_node.NAME):
@@ -111,4 +116,5 @@ def _field(key: str, value: Any) -> Json:
 
 
 def _item(key: str, each: Json) -> str:
-    return "k:" + json.dumps({name: each[name] for name in _KEYS[key]}, separators=(",", ":"))
+    names = ("port", "protocol") if "port" in each else _KEYS[key]
+    return "k:" + json.dumps({name: each[name] for name in names}, separators=(",", ":"))

@@ -49,7 +49,7 @@ def template_of(app: App) -> Json:
     spec: Json = {"containers": [_container(app)], "dnsPolicy": "ClusterFirst", "securityContext": {}}
     spec |= {"schedulerName": "default-scheduler", "terminationGracePeriodSeconds": app.grace}
     spec["serviceAccountName"] = app.name if app.namespace == "kube-system" else "default"
-    spec |= {"restartPolicy": "Never" if app.kind == "Job" else "Always", **app.pod_spec}
+    spec |= {"restartPolicy": "Never" if app.kind == "Job" else "Always", **deepcopy(dict(app.pod_spec))}
     volumes = [{"name": name, **source} for name, source in app.volumes.items()]
     given = {"tolerations": app.tolerations, "volumes": volumes}
     spec |= {key: deepcopy(list(value)) for key, value in given.items() if value}
@@ -98,7 +98,7 @@ def _container(app: App) -> Json:
     }
     if not app.port:
         del given["ports"], given["readinessProbe"]
-    return body | {key: value for key, value in given.items() if value}
+    return body | {key: value for key, value in given.items() if value} | deepcopy(dict(app.container))
 
 
 def _pod(app: App, index: int, machine: Machine, addresses: Addresses) -> Json:

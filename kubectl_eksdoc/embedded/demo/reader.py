@@ -89,7 +89,7 @@ def _applications(pods: dict[str, list[Json]]) -> list[Json]:
         made += map(with_owners, workloads.controllers_of(app, own))
         made += map(with_owners, workloads.budgets_of(app, own))
         if app.port:
-            made += [network.service_of(app), network.endpoints_of(app, own)]
+            made += [with_owners(network.service_of(app)), network.endpoints_of(app, own)]
         if app.service_type == "LoadBalancer":
             made.append(network.target_group_of(app))
         if app.name == "web":

@@ -136,6 +136,7 @@ class App:
     env: Mapping[str, str] = field(default_factory=dict)
     extended: Mapping[str, str] = field(default_factory=dict)
     pod_spec: Mapping[str, Any] = field(default_factory=dict)
+    container: Mapping[str, Any] = field(default_factory=dict)
     daemon: Daemon | None = None
 
     @property
@@ -224,12 +225,29 @@ AWS_NODE = Daemon(
     max_unavailable="10%",
 )
 
+_ON_LINUX: Json = {
+    "requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]},
+        ]
+    }
+}
+_DNS: Json = {
+    "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}, "failureThreshold": 5, "initialDelaySeconds": 60},
+    "securityContext": {
+        "capabilities": {"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    },
+    "volumeMounts": [{"name": "config-volume", "mountPath": "/etc/coredns", "readOnly": True}],
+}
+
 SYSTEM = (
     App(_D, _K, "coredns", "blue-2 spot-1", 100, 70, _ONE, port=53, service="kube-dns", tolerations=(_CRITICAL,),
         labels={"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}, priority="system-cluster-critical",
         image=f"{EKS_IMAGES}/eks/coredns:v1.11.4-eksbuild.2", args=("-conf", "/etc/coredns/Corefile"),
         volumes={"config-volume": {"configMap": {"name": "coredns", "defaultMode": 420}}},
-        pod_spec={"dnsPolicy": "Default"}),
+        pod_spec={"dnsPolicy": "Default", "affinity": {"nodeAffinity": _ON_LINUX}}, container=_DNS,
+        service_annotations={"prometheus.io/port": "9153", "prometheus.io/scrape": "true"}),
     App(_D, _K, "karpenter", "blue-1 blue-3", 1000, 1024, _ONE, port=8080, tolerations=(_CRITICAL,),
         labels={"app.kubernetes.io/name": "karpenter"}, priority="system-cluster-critical",
         image="public.ecr.aws/karpenter/controller:1.5.0",
@@ -249,7 +267,9 @@ SYSTEM = (
         pod_spec={"hostNetwork": True}, daemon=AWS_NODE),
     App("DaemonSet", _K, "kube-proxy", INSTANCES, 100, 64, labels={"k8s-app": "kube-proxy"},
         priority="system-node-critical", tolerations=(_ANYTHING,), pod_spec={"hostNetwork": True},
-        image=f"{EKS_IMAGES}/eks/kube-proxy:v1.32.3-eksbuild.7", args=("--config=/mnt/config/config",),
+        image=f"{EKS_IMAGES}/eks/kube-proxy:v1.32.3-eksbuild.7",
+        container={"command": ["kube-proxy", "--v=2", "--config=/mnt/config/config"],
+                   "securityContext": {"privileged": True}},
         volumes={"varlog": {"hostPath": {"path": "/var/log", "type": ""}},
                  "config": {"configMap": {"name": "kube-proxy-config", "defaultMode": 420}}}),
     App("DaemonSet", _K, "ebs-csi-node", INSTANCES, 30, 120, labels={"app": "ebs-csi-node"},

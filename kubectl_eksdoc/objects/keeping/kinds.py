@@ -175,6 +175,8 @@ SHAPES: Mapping[Resource, Shape] = {
     ),
     kinds.CONFIG_MAPS: Shape("kind apiVersion immutable", {"data": "data"}, {"metadata": META}),
     kinds.SERVICE_ACCOUNTS: _kind("automountServiceAccountToken"),
+    kinds.CLUSTER_ROLES: _kind("rules aggregationRule"),
+    kinds.CLUSTER_ROLE_BINDINGS: _kind("roleRef subjects"),
     kinds.CONTROLLER_REVISIONS: _kind("revision", data=Shape(below={"spec": _WORKLOAD_SPEC})),
 }
 """Of Secrets there is none: they are never kept."""

@@ -65,7 +65,16 @@ _NEXT_WAYS = {
 }
 """Of a snapshot of that version of a cluster."""
 _NOTHING = "no update of the add-on comes of it here, so none of its objects is looked at"
-_NO_UPDATE = {f"get {each}": _NOTHING for each in ("poddisruptionbudgets.policy", "serviceaccounts")}
+_NO_UPDATE = {
+    f"get {each}": _NOTHING
+    for each in (
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "poddisruptionbudgets.policy",
+        "serviceaccounts",
+        "services",
+    )
+}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
     Line("rehearse", "rehearse --nodegroup blue -o json", like="drain plan"),

@@ -131,7 +131,7 @@ CHANGES = (
         "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
-        DONE,
+        UNSURE,
         ("addon-diff",),
         never={"get deployments.apps": _OF_COREDNS, "get poddisruptionbudgets.policy": _OF_COREDNS},
     ),

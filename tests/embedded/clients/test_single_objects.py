@@ -14,6 +14,7 @@ from tests.fakes import kubeconfigs
 from tests.raw_facts import recorded
 
 AWS_NODE = Named("apps/v1", "DaemonSet", "kube-system", "aws-node")
+CRD = "apiextensions.k8s.io/v1"
 COREFILE = Named("v1", "ConfigMap", "kube-system", "coredns")
 
 
@@ -23,10 +24,13 @@ def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
         objects = SingleObjects(Connection(kubeconfig=config))
         found, missing = objects.one(AWS_NODE), objects.one(Named("v1", "ConfigMap", "kube-system", "no-such"))
+        names = ("nodepools.karpenter.sh", "no-such")
+        of_cluster = [objects.one(Named(CRD, "CustomResourceDefinition", "", name)) for name in names]
         objects.close()
     assert isinstance(found, dict) and named(found) == AWS_NODE
     assert found["metadata"]["managedFields"] == dumped["metadata"]["managedFields"]
     assert found["spec"] == dumped["spec"] and isinstance(missing, Absent)
+    assert [isinstance(each, Absent) for each in of_cluster] == [False, True]
 
 
 def test_what_may_not_be_seen_is_unknown_and_names_the_right(tmp_path: Path) -> None:

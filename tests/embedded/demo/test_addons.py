@@ -159,4 +159,5 @@ def _within(part: Json, whole: Json) -> bool:
 def test_nothing_else_says_whose_it_is(demo: list[Json]) -> None:
     told = {o["metadata"]["name"] for o in demo if "managedFields" in o["metadata"]}
     drivers = {"ebs-csi-controller", "ebs-csi-node", "metrics-server"}
-    assert told == {"aws-node", "amazon-vpc-cni", "coredns", "kube-proxy", "kube-proxy-config", *drivers}
+    dns = {"coredns", "kube-dns", "system:coredns"}
+    assert told == {"aws-node", "amazon-vpc-cni", *dns, "kube-proxy", "kube-proxy-config", *drivers}

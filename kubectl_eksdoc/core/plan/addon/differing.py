@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
-from kubectl_eksdoc.core.rules.api.ownership.trees import Path
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path, names_item
 from kubectl_eksdoc.core.rules.api.schema import Schema
 
 
@@ -12,10 +12,5 @@ def differing(before: Doc, after: Doc, schema: Schema) -> set[Path]:
     """An item of a list that comes or goes is told by what is in it."""
     seen = compare(before, after, schema.root)
     every = set(seen.written | seen.removed)
-    return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)} - {
-        path for path in every if _names_its_item(path)
-    }
-
-
-def _names_its_item(path: Path) -> bool:
-    return path[-1] == "f:name" and len(path) > 1 and path[-2].startswith("k:")
+    every -= {path for path in every if path[-1].startswith("f:") and names_item(path)}
+    return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)}

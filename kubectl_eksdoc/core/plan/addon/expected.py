@@ -29,7 +29,7 @@ from kubectl_eksdoc.core.rules.api.ownership.extracting import kept
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields, fields_of
 from kubectl_eksdoc.core.rules.api.ownership.merging import merged, removed
 from kubectl_eksdoc.core.rules.api.ownership.steps import keys_of
-from kubectl_eksdoc.core.rules.api.ownership.trees import Path, Tree, tree_of, united
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path, Tree, names_item, tree_of, united
 from kubectl_eksdoc.core.rules.api.schema import Schema
 
 EKS = owner_of("eks", "Apply", "", "")
@@ -51,7 +51,8 @@ class Update:
 
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
     that its configuration values set; `schema`: the target's, None if it is not known, `schema_now` today's. `chart`:
-    the target's is known, so that `after` is all that its values make.
+    the target's is known, so that `after` is all that its values make. `installed`: today's version; `agent`: the
+    network policy agent is on with it, and stays on.
     """
 
     before: tuple[Rendered, ...]
@@ -61,6 +62,8 @@ class Update:
     schema_now: SchemaPaths | None = None
     addon: str = ""
     chart: bool = True
+    installed: str = ""
+    agent: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +96,9 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     doubted: dict[Path, Rendered] = {}
     known: Doc = {}
     for part in (each for each in update.after if each.of == of):
-        named = _leaves(part.part, schema)
+        named = leaves_of(part.part, schema)
         witness = _witness(part.config, named, mine, update)
-        (stem,) = _leaves(part.plain, schema)
+        (stem,) = leaves_of(part.plain, schema)
         for path in named:
             paths[path] = _config_of(part.config, path[len(stem) :])
             if witness is None:
@@ -108,7 +111,7 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     config = merged({**_identity(live), **base}, known, place)
     others = _others(owners)
     alike = (others & mine) | _of_installers(owners)
-    shared = tuple(path for path in alike if path not in why and not _is_naming(path))
+    shared = tuple(path for path in alike if path not in why and not names_item(path))
     rules = _Rules.of(update, of, schema)
     on_the_way = {path[:at] for path in others for at in range(1, len(path))}
     told = on_the_way | {*why, *doubted, *shared}
@@ -139,20 +142,14 @@ def _identity(live: Doc) -> Doc:
     return {"apiVersion": live.get("apiVersion", ""), "kind": live.get("kind", ""), "metadata": who}
 
 
-def _leaves(part: Doc, schema: Schema) -> tuple[Path, ...]:
+def leaves_of(part: Doc, schema: Schema) -> tuple[Path, ...]:
     """The fields in it that carry a value: not those by which items of lists are told apart, nor these items."""
-    return tuple(path for path in fields_of(part, schema.root) if not _is_naming(path))
+    return tuple(path for path in fields_of(part, schema.root) if not names_item(path))
 
 
 def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
     """Where in configuration values a field stands that is so far below what a value makes; () if nowhere by itself."""
     return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
-
-
-def _is_naming(path: Path) -> bool:
-    return path[-1].startswith("k:") or (
-        len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in keys_of(path[-2])
-    )
 
 
 def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
@@ -170,10 +167,10 @@ def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: 
 def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
     """Entries of environments that were rendered before and are not rendered any more. Of anything else the templates
     may have a word of their own where the values have none."""
-    stays = {path for part in update.after if part.of == of for path in _leaves(part.part, schema)}
+    stays = {path for part in update.after if part.of == of for path in leaves_of(part.part, schema)}
     gone: Tree = {}
     for part in update.before:
-        for path in _leaves(part.part, schema) if part.of == of else ():
+        for path in leaves_of(part.part, schema) if part.of == of else ():
             if path not in stays and path[-3:-2] == _ENTRIES:
                 gone = united(gone, tree_of(path[:-1]))
     return Fields(gone)
@@ -210,7 +207,7 @@ class _Rules:
     @classmethod
     def of(cls, update: Update, of: Named, schema: Schema) -> _Rules:
         found = stems(update.addon, of)
-        return cls(tuple((at, _leaves(part, schema)[0], each) for at, part, each in found), update.chart)
+        return cls(tuple((at, leaves_of(part, schema)[0], each) for at, part, each in found), update.chart)
 
     def config_of(self, path: Path) -> ConfigPath:
         """Where a field stands in configuration values, () if nowhere by itself."""
@@ -236,10 +233,10 @@ def _but_item(path: Path) -> Path:
 
 def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: Schema) -> bool:
     """A field of somebody else in an object that EKS applies is EKS's to take, unless it is known not to be."""
-    if path in told or _is_naming(path):
+    if path in told or names_item(path):
         return False
     if path[0] == "f:metadata" or path[:4] == _TEMPLATE_METADATA:
-        return path[-1] in _OF_EKS
+        return path[-1] in _OF_EKS or path[-1].startswith("f:app.kubernetes.io/")
     for at, step in enumerate(path):
         if step[:2] in ("k:", "v:") and value_at(config, path[: at + 1], schema.root) is MISSING:
             return path[at - 1] == "f:env" and not rules.whole  # items that only others have are theirs
@@ -247,7 +244,20 @@ def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: 
 
 
 _TEMPLATE_METADATA = ("f:spec", "f:template", "f:metadata", "f:annotations")
-_OF_EKS = frozenset(("f:eks.amazonaws.com/role-arn", "f:eks.amazonaws.com/component", "f:helm.sh/chart"))
-"""Labels and annotations that EKS sets; any other is its writer's own."""
+_OF_EKS = frozenset(
+    (
+        "f:eks.amazonaws.com/component",
+        "f:eks.amazonaws.com/role-arn",
+        "f:helm.sh/chart",
+        "f:k8s-app",
+        "f:kubernetes.io/bootstrapping",
+        "f:kubernetes.io/cluster-service",
+        "f:kubernetes.io/name",
+        "f:prometheus.io/port",
+        "f:prometheus.io/scrape",
+    )
+)
+"""Labels and annotations that EKS sets, with those of Helm charts (app.kubernetes.io/…); any other is its writer's own.
+Source: the manifests of amazon-vpc-cni-k8s, config/master; EKS's CoreDNS as eksctl has it."""
 
 _ENTRIES = ("f:env",)

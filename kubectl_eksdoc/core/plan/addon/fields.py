@@ -50,7 +50,8 @@ _CONTAINERS = (field_step("containers"), field_step("initContainers"))
 
 
 def value_at(doc: Any, path: Path, place: Place) -> Any:
-    """What stands at `path`, `MISSING` where nothing does."""
+    """What stands at `path`, `MISSING` where nothing does. Of items with the same key the last counts, as it does where
+    a variable is set twice."""
     for step in path:
         if isinstance(doc, dict) and step.startswith("f:"):
             name = step[2:]
@@ -61,7 +62,7 @@ def value_at(doc: Any, path: Path, place: Place) -> Any:
             found = [item for item in doc if step_of(item, place) == step]
             if not found:
                 return MISSING
-            doc, place = found[0], place.of_items()
+            doc, place = found[-1], place.of_items()
         else:
             return MISSING
     return doc

@@ -8,16 +8,16 @@ from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.exposure import exposed
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, some_of, value_of
-from kubectl_eksdoc.core.plan.addon.merging import leaves
+from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
-from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.plan.addon.rendering import knows_all, objects_of
 
 Unread = tuple[Named, Unknown]
 
@@ -34,6 +34,8 @@ def judged(
             yield from _of_field(facts, asked.mode, change, changes)
     if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
+    elif facts.objects and not knows_all(facts.addon.name):
+        yield _not_all_seen(facts)
     for of, why in unread:
         yield Finding(
             codes.OBJECT_UNREAD,
@@ -63,6 +65,20 @@ def _nothing_seen(facts: AddonFacts) -> Finding:
         ("it is not known here which objects it is made of, or none of them is there",),
         (Remedy("look at their managedFields by hand: kubectl get … -o yaml --show-managed-fields"),),
         missing="the objects of the add-on",
+    )
+
+
+def _not_all_seen(facts: AddonFacts) -> Finding:
+    seen = ", ".join(str(named(each)) for each in facts.objects)
+    return Finding(
+        codes.OBJECT_UNREAD,
+        Severity.MEDIUM,
+        Status.UNKNOWN,
+        Subject("Addon", facts.addon.name),
+        f"{facts.addon.name} has more objects than were read: what the update changes in them is not known",
+        (f"read: {seen}",),
+        (Remedy("look for user-set fields in its other objects: kubectl get … -o yaml --show-managed-fields"),),
+        missing="the other objects of the add-on",
     )
 
 
@@ -157,6 +173,8 @@ def _told(change: FieldChange, mode: Mode) -> str:
     who = " and ".join(change.owners) or "nobody"
     set_by = f"{calls(change.field)}, set to {value_of(change.live)} by {who},"
     after = change.by_mode[mode]
+    if after.fate is Fate.RESET and change.live in ("", MISSING):
+        return f"{calls(change.field)}, emptied or removed by a user, is set to {value_of(after.value)} again"
     if after.fate is Fate.RESET:
         return f"{set_by} is reset to {value_of(after.value)}"
     if after.fate is Fate.REMOVED:
@@ -176,6 +194,27 @@ def _evidence(change: FieldChange, mode: Mode) -> Iterator[str]:
     if change.witness is not None:
         yield f"why EKS applies it: {change.witness.value}"
     yield f"confidence: {change.confidence(mode).value}"
+
+
+def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
+    """One for each object: a user has removed what its manifest has in every version."""
+    for each in predictions:
+        if each.may_return:
+            yield Finding(
+                codes.FIELD_UNKNOWN,
+                Severity.MEDIUM,
+                Status.UNKNOWN,
+                _subject(each.of),
+                f"the add-on's manifest has fields that are empty or not there: the update may set them again: "
+                f"{some_of([calls(field) for field in each.may_return])}",
+                ("where EKS applies one, it comes back in every mode, NONE and PRESERVE too",),
+                (
+                    Remedy(
+                        "compare the object with the manifest of the version, and remove them again after the update"
+                    ),
+                ),
+                "what EKS applies to these fields",
+            )
 
 
 def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:

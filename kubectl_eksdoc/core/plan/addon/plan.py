@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.findings import Finding, in_order
@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.circumstances import circumstances
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, shared
-from kubectl_eksdoc.core.plan.addon.merging import leaves, merged, with_value
+from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, may_return, shared
+from kubectl_eksdoc.core.plan.addon.merging import Missing, leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered, role_rendered
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
@@ -73,6 +73,7 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     found = (
         *judged(facts, asked, changes, unread),
         *shared(predictions),
+        *may_return(predictions),
         *circumstances(facts, asked, judge(values) if values else ()),
     )
     return AddonPlan(facts, asked, predictions, in_order(found), way_out)
@@ -93,7 +94,7 @@ def _predicted(facts: AddonFacts, values: Doc | None) -> tuple[tuple[Prediction,
         try:
             found.append(predict(live, update))
         except MalformedEntries as error:
-            unreadable.append((named(live), Unknown(f"its managedFields cannot be read: {error}")))
+            unreadable.append((named(live), Unknown(f"its managedFields cannot be used: {error}")))
     return tuple(found), tuple(unreadable)
 
 
@@ -103,7 +104,7 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
     schema, schema_now = (None if isinstance(of.schema, Unknown) else of.schema for of in (facts.target, facts.now))
     role = role_rendered(name, facts.addon.role)
     if values is None:
-        return Update((), role, frozenset(), schema, schema_now, name, False)
+        return Update((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)
@@ -112,7 +113,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         # Without today's chart nobody knows what is not rendered any more.
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
     explicit = frozenset(leaf.path for leaf in leaves(values))
-    return Update(before, (*after, *role), explicit, schema, schema_now, name, not isinstance(target, Unknown))
+    agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
+    whole = not isinstance(target, Unknown)
+    return Update(before, (*after, *role), explicit, schema, schema_now, name, whole, facts.now.version, agent)
 
 
 def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
@@ -135,7 +138,7 @@ def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], ju
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:
     """The target's schema lets it be; where the schema is not known it is tried all the same. Of a snapshot the value
     may be known as a digest only."""
-    if has_digest(change.live):
+    if has_digest(change.live) or isinstance(change.live, Missing):
         return False
     schema = facts.target.schema
     return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))

@@ -6,7 +6,7 @@ the recorded applies of a real server, field.md 11b.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,14 @@ from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witne
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
 from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.core.plan.addon.standing import missing
+from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.core.rules.api.ownership.entries import without_entries
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, without_entries
 from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
 from kubectl_eksdoc.core.rules.api.ownership.merging import removed
-from kubectl_eksdoc.core.rules.api.ownership.trees import Path, tree_of
+from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path, names_item, tree_of
 from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of
 
 _NOW = "2000-01-01T00:00:00Z"
@@ -57,8 +59,8 @@ class FieldChange:
 
     @property
     def at_risk(self) -> bool:
-        """Somebody's value may be lost in one mode or the other."""
-        return not isinstance(self.live, Missing) and any(
+        """What a user has set, emptied or removed may be lost in one mode or the other."""
+        return any(
             each.fate in (Fate.RESET, Fate.REMOVED, Fate.CONFLICT, Fate.UNKNOWN) for each in self.by_mode.values()
         )
 
@@ -74,18 +76,20 @@ class FieldChange:
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not. `shared`: what
-    EKS and somebody else have alike: where the version changes it, it is in conflict, too."""
+    EKS and somebody else have alike: where the version changes it, it is in conflict, too. `may_return`: what a
+    user has emptied or removed, where it is not known what EKS applies; it comes back in every mode."""
 
     of: Named
     changes: tuple[FieldChange, ...]
     conflict: str = ""
     shared: tuple[LiveField, ...] = ()
+    may_return: tuple[LiveField, ...] = ()
 
 
 def predict(live: Doc, update: Update, schema: Schema | None = None) -> Prediction:
     """
     Raises:
-        MalformedEntries: it has managedFields that no server wrote.
+        MalformedEntries: it has managedFields that no server wrote, or what EKS applies cannot be told from them.
     """
     of = named(live)
     known_as = schema or schema_of(of.api_version, of.kind)
@@ -93,16 +97,25 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     outcomes, conflicts = _outcomes(live, will, known_as)
     before = without_entries(live)
     touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
-    paths = touched | set(conflicts) | set(will.unsure) | _doubtful(before, will, known_as)
-    changes = [_change(of, path, before, will, outcomes, conflicts, known_as, update) for path in paths]
+    gone = missing(of, before, will, update, known_as)
+    returns = {path for path, certain in gone.items() if certain and path in touched}
+    in_conflict = {each for path in conflicts for each in _single(before, path, known_as)}
+    paths = in_conflict | set(will.unsure) | _doubtful(before, will, known_as)
+    paths |= {each for path in touched for each in _single(before, path, known_as)}
+    changes = [
+        _change(of, path, before, will, outcomes, in_conflict, known_as, update, path in returns) for path in paths
+    ]
     message = _message(of, conflicts)
     shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
-    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared)
+    maybe = tuple(sorted(LiveField(of, path) for path in gone if path not in returns))
+    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared, maybe)
 
 
 def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
     """The object after the update in each mode, and with which fields NONE ends in conflict, by their order."""
     forced = apply(live, will.config, EKS.manager, True, _NOW, schema)
+    if isinstance(forced, Refused):
+        raise MalformedEntries(f"EKS cannot apply what it owns: {forced.message}")
     gently = apply(live, will.config, EKS.manager, False, _NOW, schema)
     conflicts: tuple[Path, ...] = ()
     preserved = gently
@@ -137,11 +150,12 @@ def _change(
     before: Doc,
     will: Expected,
     outcomes: Mapping[Mode, Doc],
-    conflicts: tuple[Path, ...],
+    conflicts: Set[Path],
     schema: Schema,
     update: Update,
+    returns: bool,
 ) -> FieldChange:
-    live = value_at(before, path, schema.root)
+    live = "" if returns and _is_variable(before, path, schema) else value_at(before, path, schema.root)
     owners = tuple(sorted({owner.manager for owner, fields in will.owners.items() if path in fields}))
     others = tuple(owner for owner in owners if owner != EKS.manager)
     unknown = path in will.unsure or path in will.doubted
@@ -149,6 +163,8 @@ def _change(
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
             by_mode[mode] = Foretold(Fate.CONFLICT, live)
+        elif returns:  # in NONE once nothing else is in conflict
+            by_mode[mode] = Foretold(Fate.RESET, value_at(outcomes[Mode.PRESERVE], path, schema.root))
         elif unknown or mode not in outcomes:
             by_mode[mode] = Foretold(Fate.UNKNOWN)
         else:
@@ -164,6 +180,20 @@ def _change(
         will.why.get(path) or (Witness.OWNED if entry else None),
         expands=not entry and not isinstance(live, Missing) and _is_new(will.paths.get(path, ()), update),
     )
+
+
+def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
+    """Items with the same key are owned as one; what changes in them is told by the fields of the last one."""
+    if not path[-1].startswith("k:"):
+        return (path,)
+    item = value_at(doc, path, schema.root)
+    below = ((*path, field_step(name)) for name in (item if isinstance(item, dict) else ()))
+    return tuple(each for each in below if not names_item(each)) or (path,)
+
+
+def _is_variable(doc: Doc, path: Path, schema: Schema) -> bool:
+    """The entry of the environment variable is there, without a value."""
+    return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), Missing)
 
 
 def _is_new(config: ConfigPath, update: Update) -> bool:

@@ -16,11 +16,21 @@ from kubectl_eksdoc.core.model.named import Named
 
 _SYSTEM = "kube-system"
 AWS_NODE = Named("apps/v1", "DaemonSet", _SYSTEM, "aws-node")
-_CNI_MAP = Named("v1", "ConfigMap", _SYSTEM, "amazon-vpc-cni")
-_COREDNS = Named("apps/v1", "Deployment", _SYSTEM, "coredns")
-_COREFILE = Named("v1", "ConfigMap", _SYSTEM, "coredns")
+CNI_MAP = Named("v1", "ConfigMap", _SYSTEM, "amazon-vpc-cni")
+COREDNS = Named("apps/v1", "Deployment", _SYSTEM, "coredns")
+COREFILE = Named("v1", "ConfigMap", _SYSTEM, "coredns")
 _COREDNS_BUDGET = Named("policy/v1", "PodDisruptionBudget", _SYSTEM, "coredns")
-_KUBE_PROXY = Named("apps/v1", "DaemonSet", _SYSTEM, "kube-proxy")
+KUBE_PROXY = Named("apps/v1", "DaemonSet", _SYSTEM, "kube-proxy")
+KUBE_DNS = Named("v1", "Service", _SYSTEM, "kube-dns")
+
+
+def _access(account: str, name: str) -> tuple[Named, Named, Named]:
+    api, kind = "rbac.authorization.k8s.io/v1", "ClusterRole"
+    role, binding = Named(api, kind, "", name), Named(api, f"{kind}Binding", "", name)
+    return Named("v1", "ServiceAccount", _SYSTEM, account), role, binding
+
+
+CNI_ACCESS, DNS_ACCESS = _access("aws-node", "aws-node"), _access("coredns", "system:coredns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,11 @@ def objects_of(addon: str) -> tuple[Named, ...]:
 
 
 _PLAIN = "x"
+
+
+def knows_all(addon: str) -> bool:
+    """Whether `objects_of` is all that the add-on applies."""
+    return addon in _WHOLE
 
 
 def every_object() -> tuple[Named, ...]:
@@ -155,25 +170,25 @@ _RULES: Mapping[str, tuple[_Rule, ...]] = {
         _Rule(("tolerations",), AWS_NODE, _of_pod("tolerations")),
         _Rule(("affinity",), AWS_NODE, _of_pod("affinity")),
         _Rule(("updateStrategy",), AWS_NODE, _of_spec("updateStrategy")),
-        *(_Rule((value,), _CNI_MAP, _data(key)) for value, key in _CNI_DATA.items()),
+        *(_Rule((value,), CNI_MAP, _data(key)) for value, key in _CNI_DATA.items()),
     ),
     "coredns": (
-        _Rule(("corefile",), _COREFILE, _data("Corefile")),
-        _Rule(("replicaCount",), _COREDNS, _of_spec("replicas")),
-        _Rule(("resources",), _COREDNS, _of_container("coredns", "resources")),
+        _Rule(("corefile",), COREFILE, _data("Corefile")),
+        _Rule(("replicaCount",), COREDNS, _of_spec("replicas")),
+        _Rule(("resources",), COREDNS, _of_container("coredns", "resources")),
         *(
-            _Rule((key,), _COREDNS, _of_pod(key))
+            _Rule((key,), COREDNS, _of_pod(key))
             for key in ("affinity", "nodeSelector", "tolerations", "topologySpreadConstraints")
         ),
-        _Rule(("podAnnotations",), _COREDNS, _of_template("annotations")),
-        _Rule(("podLabels",), _COREDNS, _of_template("labels")),
+        _Rule(("podAnnotations",), COREDNS, _of_template("annotations")),
+        _Rule(("podLabels",), COREDNS, _of_template("labels")),
         _Rule(("podDisruptionBudget", "maxUnavailable"), _COREDNS_BUDGET, _of_spec("maxUnavailable")),
         _Rule(("podDisruptionBudget", "minAvailable"), _COREDNS_BUDGET, _of_spec("minAvailable")),
     ),
     "kube-proxy": (
-        _Rule(("resources",), _KUBE_PROXY, _of_container("kube-proxy", "resources")),
-        _Rule(("podAnnotations",), _KUBE_PROXY, _of_template("annotations")),
-        _Rule(("podLabels",), _KUBE_PROXY, _of_template("labels")),
+        _Rule(("resources",), KUBE_PROXY, _of_container("kube-proxy", "resources")),
+        _Rule(("podAnnotations",), KUBE_PROXY, _of_template("annotations")),
+        _Rule(("podLabels",), KUBE_PROXY, _of_template("labels")),
     ),
 }
 
@@ -184,13 +199,34 @@ _WITH_ROLE: Mapping[str, Named] = {
 }
 """Whose pods call AWS with the add-on's role (EKS user guide, IAM roles for add-ons)."""
 
+
+_CNI_KINDS = (
+    "eniconfigs.crd.k8s.amazonaws.com",
+    "policyendpoints.networking.k8s.aws",
+    "applicationnetworkpolicies.networking.k8s.aws",
+    "clusternetworkpolicies.networking.k8s.aws",
+    "clusterpolicyendpoints.networking.k8s.aws",
+)
 _OBJECTS: Mapping[str, tuple[Named, ...]] = {
-    "vpc-cni": (AWS_NODE, _CNI_MAP, Named("v1", "ServiceAccount", _SYSTEM, "aws-node")),
-    "coredns": (_COREDNS, _COREFILE, _COREDNS_BUDGET, Named("v1", "ServiceAccount", _SYSTEM, "coredns")),
+    "vpc-cni": (
+        AWS_NODE,
+        CNI_MAP,
+        *CNI_ACCESS,
+        *(Named("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", each) for each in _CNI_KINDS),
+    ),
+    "coredns": (
+        COREDNS,
+        COREFILE,
+        _COREDNS_BUDGET,
+        KUBE_DNS,
+        *DNS_ACCESS,
+    ),
     "kube-proxy": (
-        _KUBE_PROXY,
+        KUBE_PROXY,
+        Named("v1", "ConfigMap", _SYSTEM, "kube-proxy"),
         Named("v1", "ConfigMap", _SYSTEM, "kube-proxy-config"),
         Named("v1", "ServiceAccount", _SYSTEM, "kube-proxy"),
+        _access("", "eks:kube-proxy")[-1],
     ),
     "aws-ebs-csi-driver": (
         Named("apps/v1", "Deployment", _SYSTEM, "ebs-csi-controller"),
@@ -201,4 +237,6 @@ _OBJECTS: Mapping[str, tuple[Named, ...]] = {
     "eks-pod-identity-agent": (Named("apps/v1", "DaemonSet", _SYSTEM, "eks-pod-identity-agent"),),
     "metrics-server": (Named("apps/v1", "Deployment", _SYSTEM, "metrics-server"),),
 }
-"""What EKS's own add-ons are made of, as far as somebody writes to it by hand."""
+"""What EKS's own add-ons are made of; of those that are not in `_WHOLE`, as far as users write to it."""
+
+_WHOLE = frozenset(("vpc-cni", "coredns", "kube-proxy"))

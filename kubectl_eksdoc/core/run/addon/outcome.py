@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.addon.merging import same
 from kubectl_eksdoc.core.plan.addon.modes import Fate
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, without_entries
-from kubectl_eksdoc.core.rules.api.ownership.trees import Path
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path, names_item
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 from kubectl_eksdoc.core.run.addon.expectations import Expectation, Expected
 from kubectl_eksdoc.core.run.stages import Stage
@@ -108,7 +108,8 @@ def _strays(before: Doc, now: Now, stage: Stage) -> Iterator[Check]:
         return  # said once for each field that was foretold, and of the object as a whole
     schema = schema_of(of.api_version, of.kind)
     seen = compare(without_entries(before), without_entries(after), schema.root)
-    changed = set(seen.changed | seen.removed)
+    every = seen.changed | seen.removed
+    changed = {path for path in every if path[-1].startswith("k:") or not names_item(path)}
     try:
         owned = [
             entry.fields
@@ -120,7 +121,7 @@ def _strays(before: Doc, now: Now, stage: Stage) -> Iterator[Check]:
         return
     for path in changed:
         inner = any(other != path and other[: len(path)] == path for other in changed)
-        if inner or _is_naming(path) or not any(path in fields for fields in owned):
+        if inner or not any(path in fields for fields in owned):
             continue
         field = LiveField(of, path)
         live, found = _stands(before, field), _stands(after, field)
@@ -129,10 +130,6 @@ def _strays(before: Doc, now: Now, stage: Stage) -> Iterator[Check]:
 
 _CONTROLLERS = frozenset(("kube-controller-manager",))
 """Writes what follows from a change, such as the revision of a Deployment."""
-
-
-def _is_naming(path: Path) -> bool:
-    return path[-1].startswith("k:") or (len(path) > 1 and path[-2].startswith("k:") and path[-1] == "f:name")
 
 
 def unread(expected: Expected, now: Now) -> tuple[tuple[Named, str], ...]:

@@ -8,10 +8,14 @@ from functools import cache
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.plan.addon.expected import EKS
 from kubectl_eksdoc.core.plan.addon.facts import OfVersion
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.core.rules.api.ownership.entries import read
+from kubectl_eksdoc.core.rules.api.ownership.extracting import kept
+from kubectl_eksdoc.core.rules.api.ownership.merging import merged
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 from tests.raw_facts import DATA, recorded
@@ -44,19 +48,31 @@ CHART = chart("v1.12.0")
 
 @cache
 def rich() -> Doc:
-    """aws-node of the cluster `rich`: EKS keeps the names of the two entries, people have their values."""
-    return next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
+    """aws-node of the cluster `rich`, with a volume and a variable that v1.12.0's manifest has besides: EKS keeps the
+    names of the two entries, people have their values."""
+    live = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
+    lock = {"name": "xtables-lock", "mountPath": "/run/xtables.lock"}
+    filter = {"name": "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER", "value": "false"}
+    pod: Doc = {
+        "containers": [{"name": "aws-node", "env": [filter], "volumeMounts": [lock]}],
+        "volumes": [{"name": "xtables-lock", "hostPath": {"path": "/run/xtables.lock"}}],
+    }
+    mine = kept(live, read(live)[EKS].fields, SCHEMA.root)
+    made = apply(live, merged({**_daemon_set({}), **mine}, _daemon_set(pod), SCHEMA.root), "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    return made.doc
 
 
 @cache
 def a_persons() -> Doc:
     """EKS applied the chart without ``init``, as it did up to v1.12.0; a person added the entry and has all of it."""
-    env = [{"name": name, "value": value} for name, value in CHART["env"].items()]
-    pod: Doc = {
-        "containers": [{"name": "aws-node", "image": "cni:v1.12.0", "env": env}],
-        "initContainers": [{"name": "aws-vpc-cni-init", "image": "init:v1.12.0"}],
-    }
-    made = apply(None, _daemon_set(pod), "eks", True, NOW, SCHEMA)
+    pod = json.loads(json.dumps(rich()["spec"]["template"]["spec"]))
+    pod["containers"][0]["env"] = [{"name": name, "value": value} for name, value in CHART["env"].items()]
+    del pod["initContainers"][0]["env"]
+    config = _daemon_set(pod)
+    config["metadata"]["labels"] = rich()["metadata"]["labels"]
+    config["spec"]["updateStrategy"] = rich()["spec"]["updateStrategy"]
+    made = apply(None, config, "eks", True, NOW, SCHEMA)
     assert isinstance(made, Applied)
     return by_hand(
         by_hand(made.doc, "initContainers", 0, *EARLY_DEMUX[2:], "true"), "containers", 0, POD_ENI[1], "true"

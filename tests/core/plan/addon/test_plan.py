@@ -248,6 +248,7 @@ def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_bu
     role = "eks.amazonaws.com/role-arn"
     account = with_at({**COREFILE, "kind": "ServiceAccount"}, ("metadata", "labels"), {"k8s-app": "kube-dns"})
     del account["data"]
+    account["metadata"]["labels"]["eks.amazonaws.com/component"] = "coredns"
     for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
         live = edited(account, ("metadata", "annotations", key), "x")
         plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))

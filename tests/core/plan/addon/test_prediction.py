@@ -9,13 +9,14 @@ import pytest
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.plan.addon.expected import Update, Witness, _is_naming
+from kubectl_eksdoc.core.plan.addon.expected import Update, Witness
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, merged
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, predict
 from kubectl_eksdoc.core.plan.addon.rendering import AWS_NODE, rendered
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.rules.api.ownership.trees import names_item
 from tests.core.plan.addon.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
@@ -127,4 +128,4 @@ def test_a_name_below_an_entry_with_other_keys_is_a_value() -> None:
     """A volume of one's own at the mount of the add-on is a change that EKS takes back."""
     item = 'k:{"mountPath":"/host/opt/cni/bin"}'
     at = ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:volumeMounts", item)
-    assert _is_naming((*at, "f:mountPath")) and not _is_naming((*at, "f:name"))
+    assert names_item((*at, "f:mountPath")) and not names_item((*at, "f:name"))

@@ -10,13 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.ownership.steps import Step, canonical, order_of
+from kubectl_eksdoc.core.rules.api.ownership.steps import Step, canonical, keys_of, order_of
 
 Tree = Doc
 Path = tuple[Step, ...]
 
 LEAF: Tree = {}
 SELF = "."
+
+
+def names_item(path: Path) -> bool:
+    """It is an item of a list, or one of the keys by which the item is told from others: no value of its own."""
+    return path[-1].startswith("k:") or (
+        len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in keys_of(path[-2])
+    )
 
 
 def is_member(node: Tree) -> bool:
