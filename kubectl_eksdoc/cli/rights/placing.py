@@ -39,5 +39,6 @@ def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 CHECK_PLACED = _placing((each for each in PLACED if each.kind not in _OF_RUN), (kinds.CONFIG_MAPS,))
 RUN_PLACED = _placing(each for each in PLACED if each.kind not in _OF_CHECK)
-CHECK = (*CHECK_PLACED, *_given(checks.CHECK))
+_GIVEN_TO_CHECK = _given(checks.CHECK)
+CHECK = (*(each for each in CHECK_PLACED if each.what not in {one.what for one in _GIVEN_TO_CHECK}), *_GIVEN_TO_CHECK)
 RUN = (*RUN_PLACED, *_given((*drains.DRAIN_PLAN, *drains.INSIDE)))

@@ -133,7 +133,11 @@ CHANGES = (
         grounds.addon,
         UNSURE,
         ("addon-diff",),
-        never={"get deployments.apps": _OF_COREDNS, "get poddisruptionbudgets.policy": _OF_COREDNS},
+        never={
+            "get deployments.apps": _OF_COREDNS,
+            "get poddisruptionbudgets.policy": _OF_COREDNS,
+            "get services": _OF_COREDNS,
+        },
     ),
     Change(
         "check --in-cluster",
@@ -141,7 +145,8 @@ CHANGES = (
         f"--with helm-releases,proxy {_IMAGE}",
         grounds.small,
         never={
-            **_NOT_TAKEN,
+            # What it gives to the Job it has anyway.
+            **{each: why for each, why in _NOT_TAKEN.items() if "get clusterrole" not in each},
             "get cronjobs.batch": _TAKEN,
             "create configmaps": "of --suppressions: tests/cli/in_cluster",
         },
