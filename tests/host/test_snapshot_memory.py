@@ -31,7 +31,7 @@ print(len(cluster.pods), len(cluster.nodes), peak)
 
 def big_list(pods: int, padding: int) -> bytes:
     """One node and that many pods, each with so many bytes that nobody wants to know."""
-    pod = json.dumps(dumps.an_object("Pod", "NAME", "shop", status={"padding": "x" * padding}))
+    pod = json.dumps(dumps.an_object("Pod", "NAME", "shop", spec={"containers": []}, status={"padding": "x" * padding}))
     node = json.dumps(dumps.an_object("Node", "n-1"))
     items = ",".join([node, *(pod.replace("NAME", f"web-{n}") for n in range(pods))])
     return f'{{"apiVersion":"v1","kind":"List","items":[{items}]}}'.encode()

@@ -76,9 +76,10 @@ def resource(right: Right) -> str:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Server]:
-    """Each right has a user without it."""
+    """Each right has a user without it, in whichever namespace it is needed."""
     users = {
-        f"without-{at}": user(str(right), tuple(r for r in RIGHTS if r is not right)) for at, right in enumerate(RIGHTS)
+        f"without-{at}": user(str(right), tuple(r for r in RIGHTS if str(r) != str(right)))
+        for at, right in enumerate(RIGHTS)
     }
     api = Api(worlds.plane_of("rich", None), Setup(Access({"whole": user("whole", RIGHTS), **users})), ByHand())
     with serving(api) as server:
