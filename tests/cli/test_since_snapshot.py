@@ -245,7 +245,13 @@ def of_dump(budget: bool, to: Path) -> str:
     return str(to)
 
 
-@pytest.mark.parametrize("command", [one for one in ONE if one != "addon-diff"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "imds-probe",
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("check", "whole check", "drain plan")),
+    ],
+)
 def test_a_dump_of_kubectls_is_asked_as_well(command: str, tmp_path: Path) -> None:
     words = ("--target", "1.34") if "check" in command else ()
     told = since(command, str(RICH), "--snapshot", str(RICH), *words)

@@ -105,7 +105,16 @@ CHANGES = (
         DONE,
         _PROBED,
         _EITHER,
-        {"get poddisruptionbudgets.policy": _NO_UPDATE, "get serviceaccounts": _NO_UPDATE},
+        {
+            f"get {each}": _NO_UPDATE
+            for each in (
+                "poddisruptionbudgets.policy",
+                "serviceaccounts",
+                "services",
+                "clusterroles.rbac.authorization.k8s.io",
+                "clusterrolebindings.rbac.authorization.k8s.io",
+            )
+        },
         "--with proxy",
     ),
     Change(
