@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,8 +14,14 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-# How long an example takes tells of the machine, and not of what is tested.
-settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes tells of the machine, and not of what is tested. The examples are the same in every run, so
+# that a change fails for what it does; EKSDOC_RANDOM=1 looks for others.
+settings.register_profile(
+    "any-machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="EKSDOC_RANDOM" not in os.environ,
+)
 settings.load_profile("any-machine")
 
 _USUAL = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGTERM": signal.SIG_DFL}

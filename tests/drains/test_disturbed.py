@@ -154,6 +154,7 @@ def test_a_server_that_is_away_for_half_a_minute(tmp_path: Path) -> None:
         assert before and at(lease(world.api), "spec", "holderIdentity") == before
         check(world, run)
     held = [event for event in run.events if event.get("what") in ("held", "released")]
-    assert [event["what"] for event in held] == ["held", "released"]
-    assert "cannot be watched" in held[0]["why"]
+    # On a busy machine another guard may hold it once more, for pods that found no node in time for example.
+    assert held[0]["what"] == "held" and held[-1]["what"] == "released", held
+    assert "cannot be watched" in held[0]["why"], held
     assert time.monotonic() - away_s > AWAY_S
