@@ -114,4 +114,5 @@ $(VENV)/.installed-test: $(SETUP) $(VENV)/.made
 	@echo "installing into $(VENV), with the test tools, from the package index"
 	@echo "(once; up to a minute) …"
 	@$(PIP) install --quiet -c constraints.txt -e '.[test]'
+	@$(PY) compileall -q -j 0 kubectl_eksdoc tests tools
 	@touch $@ $(VENV)/.installed
