@@ -28,7 +28,7 @@ help:
 	@echo "make demo       install into $(VENV) and plan a drain of the built-in cluster"
 	@echo "make quick      the tests near what changed since main, at most a minute"
 	@echo "make test       all tests but the long ones"
-	@echo "make test-long  the tests that take minutes"
+	@echo "make test-long  the tests that take minutes, and properties with all their examples"
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the generated documents"
@@ -53,8 +53,9 @@ quick: $(VENV)/.installed-test
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not long" || $(DETAILS)
 
+test-long: export EKSDOC_EXAMPLES = all
 test-long: $(VENV)/.installed-test
-	$(PYTEST) -m long || $(DETAILS)
+	$(PYTEST) -m "long or hypothesis" || $(DETAILS)
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .

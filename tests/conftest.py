@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.examples import examples
+
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
@@ -21,6 +23,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize="EKSDOC_RANDOM" not in os.environ,
+    max_examples=examples(),
 )
 settings.load_profile("any-machine")
 

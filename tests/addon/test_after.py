@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model import addon_past_codes as codes
@@ -239,14 +239,7 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
 
 
 @pytest.mark.long
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(history=HISTORIES, update=UPDATES)
 def test_what_was_foretold_as_reset_is_found_as_lost(history: list[Hand], update: Updates) -> None:
-    check(history, update)
-
-
-@pytest.mark.long
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(history=HISTORIES, update=UPDATES)
-def test_what_was_foretold_as_reset_is_found_as_lost_in_300_histories(history: list[Hand], update: Updates) -> None:
     check(history, update)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -35,6 +35,7 @@ from tests.addon.stand_in.histories import (
     played,
 )
 from tests.addon.stand_in.service import AddonService, Outcome
+from tests.examples import examples
 
 NAMES = (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node"))
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
@@ -114,21 +115,14 @@ def lost(old: Doc, new: Doc) -> list[Any]:
     return [path for path in leaves if path[-1] != "f:name" and any(path in fields for fields in others)]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300))
 @given(history=HISTORIES, update=UPDATES)
 def test_foretold_and_done_agree(history: list[Step], update: Updates) -> None:
     check(history, update)
 
 
 @pytest.mark.long
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(history=HISTORIES, update=UPDATES)
-def test_foretold_and_done_agree_on_300_histories(history: list[Step], update: Updates) -> None:
-    check(history, update)
-
-
-@pytest.mark.long
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(history=HISTORIES, update=UPDATES)
 def test_without_a_chart_no_loss_passes(history: list[Step], update: Updates) -> None:
     """As of a version that is newer than what is known here."""
@@ -141,7 +135,7 @@ def test_without_a_chart_no_loss_passes(history: list[Step], update: Updates) ->
         assert not any(each.at_risk for each in plan.changes)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20))
 @given(history=HISTORIES, update=UPDATES)
 @example(
     history=[

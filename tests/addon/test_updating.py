@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -27,6 +27,7 @@ from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, U
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.updating import Case
 from tests.builders import a_pod
+from tests.examples import examples
 
 OLD, NEW = "v1.12.0-eksbuild.1", "v1.12.6-eksbuild.1"
 
@@ -326,14 +327,7 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
         assert case.mode == "NONE" and {check.verdict for check in ended.checks} <= {Verdict.AS_BEFORE}
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200))
 @given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
 def test_nothing_is_other_than_predicted(history: list[Step], update: Updates, as_asked: bool) -> None:
-    check(history, update, as_asked)
-
-
-@pytest.mark.long
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
-def test_nothing_is_other_than_predicted_on_200_histories(history: list[Step], update: Updates, as_asked: bool) -> None:
     check(history, update, as_asked)

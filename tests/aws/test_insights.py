@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws import capacity, eks, insights, node_groups, templates
@@ -17,7 +18,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
 from tests.aws.answers import Scripted
 from tests.aws.near_documents import SCALARS
 from tests.aws.upgrade_account import NOW, a_group, account, an_insight, sees
-from tests.core.for_any import for_any
+from tests.examples import examples
 
 FULL = {
     **an_insight(),
@@ -138,7 +139,8 @@ ANSWERS = {
 }
 
 
-@for_any(st.data(), quick=30, full=300)
+@settings(max_examples=examples(300))
+@given(st.data())
 def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
     assert isinstance(insights.readiness(of, ["1.34"]), (tuple, Unknown))

@@ -149,7 +149,7 @@ ANY = st.recursive(
 KEYS = ("metadata", "findings", "suppressed", "addons", "checks", "way")
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, ANY)), whole=st.booleans())
 def test_arbitrary_json_in_place_of_its_parts(parts: dict[str, Any], whole: bool, tmp_path: Path) -> None:
     document = {**(json.loads(TEXT) if whole else {"apiVersion": "eksdoc.io/v1alpha1", "kind": UPGRADE_CHECK}), **parts}

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.names import Name
@@ -86,7 +86,6 @@ FORM = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(FORM)
 def test_any_json_is_read(document: object) -> None:
     found = known_in(json.dumps(document).encode())

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import Identity
@@ -159,7 +159,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(WORDS), JSON), st.sampled_from([UPGRADE_CHECK, ADDON_DIFF, IMDS_PROBE]))
 def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) -> None:
     found = of(DOCUMENT | more | {"kind": kind}, kind=kind)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.host.documents.packing import packed, unpacked
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_what_was_packed_comes_back(text: str) -> None:
     assert packed(text) == packed(text) and unpacked(packed(text), 1 << 20) == text.encode()
@@ -21,7 +20,6 @@ def test_it_ends_where_it_must() -> None:
     assert len(unpacked(gzip.compress(b"0" * 10_000), 100)) == 101
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_what_is_broken_is_said_to_be(content: bytes) -> None:
     with pytest.raises(ValueError, match="it is packed, and broken"):

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.suppressions import Suppression
@@ -107,7 +107,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=40)
 @given(st.one_of(JSON.map(json.dumps), st.text(max_size=80)))
 def test_whatever_is_in_the_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "accepted.yaml"

@@ -136,7 +136,7 @@ anything: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.fixed_dictionaries(
         {},

@@ -45,7 +45,7 @@ def test_where_it_cannot_be_written_nothing_is_said_to_be(tmp_path: Path) -> Non
         journal.beside(".json", "{}")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
 def test_other_lines_are_left_out(tmp_path: Path, rubbish: bytes) -> None:
     path = tmp_path / "x.jsonl"

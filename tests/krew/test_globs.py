@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.krew.globs import BadPattern, found, matches
@@ -73,7 +73,6 @@ def test_a_name_matches_itself_escaped_and_a_star(name: str) -> None:
 
 
 @given(PATTERNS, NAMES)
-@settings(deadline=None)
 def test_a_pattern_says_the_same_as_all_of_its_ways(pattern: str, name: str) -> None:
     """Against the plainest reading: every way in which a star can be cut is tried."""
     try:

@@ -17,6 +17,7 @@ from kubectl_eksdoc.kube.exec_plugin import _credential
 from kubectl_eksdoc.kube.proxies import proxy_for
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin
+from tests.examples import examples
 
 LEAVES = (
     st.none()
@@ -70,7 +71,7 @@ def documents(draw: st.DrawFn) -> Any:
     return document
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(documents())
 def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "config"
@@ -82,7 +83,7 @@ def test_kubeconfigs(tmp_path: Path, document: Any) -> None:
     assert access.target.server.url.lower().startswith(("http://", "https://"))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_files_of_any_bytes(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config"
@@ -97,7 +98,6 @@ STATUS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(STATUS | ANYTHING)
 def test_plugin_output(status: Any) -> None:
     plugin = ExecPlugin("aws", api_version="v")
@@ -110,7 +110,7 @@ def test_plugin_output(status: Any) -> None:
     assert credential.expires_at is None or credential.expires_at.tzinfo is not None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.text(max_size=20), st.text(max_size=20) | st.text("[]:*./1²a,", max_size=9))
 def test_proxies(proxy: str, direct: str) -> None:
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -122,7 +122,6 @@ class Says:
         return Said(json.dumps({"kind": META, "items": self.items}).encode())
 
 
-@settings(max_examples=60, deadline=None)
 @given(ITEMS, st.sampled_from(list(Kind)))
 def test_any_answer_gives_names_or_one_of_our_errors(items: object, kind: Kind) -> None:
     try:

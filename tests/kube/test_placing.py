@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.placing import NotPlaced
@@ -90,7 +90,6 @@ def test_what_is_there_is_read_by_its_name() -> None:
     assert Placing(Server(Status(404))).there(JOB) is None  # type: ignore[arg-type]
 
 
-@settings(deadline=None)
 @given(st.integers(100, 599), st.text(max_size=40), st.text(max_size=80))
 def test_any_answer_is_understood(code: int, reason: str, message: str) -> None:
     try:

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.run.retelling import of_events
 from kubectl_eksdoc.objects.event_lines import read_events
 from kubectl_eksdoc.render.run.events import document, json_line
 from tests.builders import NOW
+from tests.examples import examples
 
 LINE = json_line(document(Moment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW))
 END: dict[str, Any] = {
@@ -48,7 +49,6 @@ def test_every_event_comes_back(moment: Moment, at: datetime) -> None:
     assert read.told == (told,) and not read.dropped
 
 
-@settings(max_examples=50)
 @given(st.lists(st.binary(max_size=40) | st.just(LINE.encode()), max_size=6))
 def test_garbage_between_takes_no_event_with_it(parts: list[bytes]) -> None:
     read = read_events(b"\n".join(parts), "here")
@@ -62,19 +62,14 @@ JSONS = st.recursive(
 )
 
 
-def is_read_or_dropped(document: dict[str, Any], changed: dict[str, Any]) -> None:
+@settings(max_examples=examples(300))
+@given(st.sampled_from([json.loads(LINE), END]), st.dictionaries(st.sampled_from([*json.loads(LINE), *END]), JSONS))
+def test_whatever_a_field_holds(document: dict[str, Any], changed: dict[str, Any]) -> None:
     text = f"{LINE}{json.dumps({**document, **changed})}\n".encode()
     read = read_events(text, "here")
     assert len(read.told) + len(read.dropped) == 2
     recording = of_events(read)
     assert recording is not None and recording.length_s >= 2.5
-
-
-FIELDS = given(
-    st.sampled_from([json.loads(LINE), END]), st.dictionaries(st.sampled_from([*json.loads(LINE), *END]), JSONS)
-)
-test_whatever_a_field_holds = settings(max_examples=50)(FIELDS(is_read_or_dropped))
-test_whatever_very_many_fields_hold = pytest.mark.long(settings(max_examples=300)(FIELDS(is_read_or_dropped)))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -107,7 +107,6 @@ ANY = st.none() | st.integers() | st.text(max_size=6) | st.lists(st.none() | st.
 META = st.dictionaries(st.sampled_from(["name", "namespace", "annotations", "managedFields", "labels"]), ANY)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["metadata", "type", "data"]), ANY | META), ANY, st.lists(ANY, max_size=2))
 def test_any_object_is_read(doc: dict[str, Any], last: Any, entries: list[Any]) -> None:
     for each in (doc, an_object(last, *entries)):

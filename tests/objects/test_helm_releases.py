@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_usage import Manifest, Release
@@ -126,7 +126,6 @@ def test_the_revision_that_is_deployed_counts_else_the_last() -> None:
     assert latest([of(1, "deployed", "b"), of(1, "deployed", "a")]) == (of(1, "deployed", "a"), of(1, "deployed", "b"))
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.booleans())
 def test_any_bytes_are_read(content: bytes, zipped: bool) -> None:
     release(OF, a_secret(gzip.compress(content) if zipped else content))
@@ -138,7 +137,6 @@ ANY = st.none() | st.integers() | st.text(max_size=5) | st.lists(st.text(max_siz
 HOOKS = ANY | st.lists(st.dictionaries(st.just("manifest"), ANY))
 
 
-@settings(deadline=None)
 @given(st.fixed_dictionaries({}, optional={"manifest": ANY, "hooks": HOOKS}))
 def test_any_release_is_read(content: dict[str, Any]) -> None:
     release(OF, a_secret(content))

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -112,7 +112,6 @@ ANYTHING = st.recursive(
     "resource", [kinds.DEPLOYMENTS, kinds.JOBS, kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS]
 )
 @given(spec=ANYTHING, status=ANYTHING)
-@settings(deadline=None, max_examples=60)
 def test_whatever_comes_is_read_or_refused(resource: Resource, spec: Any, status: Any) -> None:
     try:
         found = observed(resource, spec=spec, status=status)

@@ -13,30 +13,29 @@ from kubectl_eksdoc.core.model.journal import Entry, Intent, Note, Noted, Verb
 from kubectl_eksdoc.core.run.journal import replay
 from kubectl_eksdoc.objects.journal_lines import line, lines, read_lines
 from tests.builders import NOW
+from tests.examples import examples
 from tests.journals import ENTRIES, JOURNALS
 
 INTENT = Intent(4, NOW, Verb.EVICT, "Pod", "web-1", "uid-1", "shop", "old-0", grace_s=0)
 NOTE = Note(5, NOW, Noted.PAUSED)
-FEW, MANY = 30, 300
 
 
-def comes_back(entries: list[Entry]) -> None:
+@settings(max_examples=examples(300))
+@given(JOURNALS)
+def test_every_journal_comes_back(entries: list[Entry]) -> None:
     read = read_lines(lines(entries).encode("ascii"), "here")
     assert read.entries == tuple(entries) and read.dropped == ()
 
 
-test_every_journal_comes_back = settings(max_examples=FEW)(given(JOURNALS)(comes_back))
-test_very_many_journals_come_back = pytest.mark.long(settings(max_examples=MANY)(given(JOURNALS)(comes_back)))
-
-
-@settings(max_examples=FEW)
 @given(ENTRIES)
 def test_an_entry_is_one_line(entry: Entry) -> None:
     text = line(entry)
     assert text.endswith("\n") and len(text.splitlines()) == 1
 
 
-def can_be_read_up_to_anywhere(entries: list[Entry], data: st.DataObject) -> None:
+@settings(max_examples=examples(300))
+@given(JOURNALS, st.data())
+def test_every_prefix_can_be_read(entries: list[Entry], data: st.DataObject) -> None:
     text = lines(entries).encode("ascii")
     cut = data.draw(st.integers(0, len(text)))
     read = read_lines(text[:cut], "here")
@@ -47,26 +46,14 @@ def can_be_read_up_to_anywhere(entries: list[Entry], data: st.DataObject) -> Non
     replay(read)
 
 
-PREFIXES = given(JOURNALS, st.data())
-test_every_prefix_can_be_read = settings(max_examples=FEW)(PREFIXES(can_be_read_up_to_anywhere))
-test_very_many_prefixes_can_be_read = pytest.mark.long(
-    settings(max_examples=MANY)(PREFIXES(can_be_read_up_to_anywhere))
-)
-
-
-def takes_no_entry_with_it(parts: list[bytes]) -> None:
+@settings(max_examples=examples(300))
+@given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: line(each).encode()), max_size=6))
+def test_garbage_between_takes_no_entry_with_it(parts: list[bytes]) -> None:
     ours = [part for part in parts if part.startswith(b'{"v":1,') and part.endswith(b"}\n")]
     read = read_lines(b"\n".join(parts), "here")
     expected = [each for part in ours for each in read_lines(part, "there").entries]
     assert [each for each in read.entries if each in expected] == expected
     replay(read)
-
-
-GARBAGE = given(st.lists(st.binary(max_size=40) | ENTRIES.map(lambda each: line(each).encode()), max_size=6))
-test_garbage_between_takes_no_entry_with_it = settings(max_examples=FEW)(GARBAGE(takes_no_entry_with_it))
-test_much_garbage_between_takes_no_entry_with_it = pytest.mark.long(
-    settings(max_examples=MANY)(GARBAGE(takes_no_entry_with_it))
-)
 
 
 JSONS = st.recursive(
@@ -76,20 +63,15 @@ JSONS = st.recursive(
 )
 
 
-def is_dropped_or_read(entry: Entry, data: st.DataObject) -> None:
+@settings(max_examples=examples(300))
+@given(ENTRIES, st.data())
+def test_a_value_of_another_form_is_dropped_or_read(entry: Entry, data: st.DataObject) -> None:
     document: dict[str, Any] = json.loads(line(entry))
     document[data.draw(st.sampled_from(sorted(document)))] = data.draw(JSONS)
     text = json.dumps(document).encode() + b"\n" + line(NOTE).encode()
     read = read_lines(text, "here")
     assert read.entries[-1] == NOTE and len(read.entries) + len(read.dropped) == 2
     replay(read)
-
-
-OTHERS = given(ENTRIES, st.data())
-test_a_value_of_another_form_is_dropped_or_read = settings(max_examples=FEW)(OTHERS(is_dropped_or_read))
-test_very_many_values_of_another_form_are_dropped_or_read = pytest.mark.long(
-    settings(max_examples=MANY)(OTHERS(is_dropped_or_read))
-)
 
 
 def test_how_it_looks() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_usage import Document
@@ -98,13 +98,11 @@ ODD = ["---", "kind: List", "items:", "- a", "  - {", "}", "&a", "*a", "<<: *a",
 PIECES = st.sampled_from([*PDB.splitlines(), *ODD])
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("\n".join))
 def test_any_text_is_read(text: str) -> None:
     manifest_of(text)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_any_json_is_read(value: object) -> None:
     kept = {"apiVersion": "v1", "kind": "List", "items": [value]}

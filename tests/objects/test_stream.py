@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
+from tests.examples import examples
 
 TRICKY = [
     b'{"items":[{"a":"}],{\\"","b":[1.5e-7,-0,12],"c":true},{},{"kind":"Pod","apiVersion":"v1"}],"kind":"List"}',
@@ -91,26 +92,23 @@ def _encodable(value: Any) -> bool:
     return True
 
 
-FORMATTED = given(
+@settings(max_examples=examples(150))
+@given(
     items=ITEMS.filter(_encodable),
     indent=st.sampled_from([None, 0, 1, 4]),
     spaced=st.booleans(),
     escaped=st.booleans(),
     size=st.integers(1, 200),
 )
-
-
-def are_found(items: list[dict[str, Any]], indent: int | None, spaced: bool, escaped: bool, size: int) -> None:
+def test_any_items_in_any_formatting(
+    items: list[dict[str, Any]], indent: int | None, spaced: bool, escaped: bool, size: int
+) -> None:
     separators = (" , ", " : ") if spaced else (",", ":")
     listed = {"kind": "PodList", "apiVersion": "v1", "items": items}
     data = json.dumps(listed, indent=indent, separators=separators, ensure_ascii=escaped).encode()
     found, headers = split(pieces(data, size))
     assert [item for _, item, _ in found] == items
     assert headers == [Header("PodList", "v1", items=len(items))]
-
-
-test_any_items_in_any_formatting = settings(max_examples=40)(FORMATTED(are_found))
-test_very_many_items_in_any_formatting = pytest.mark.long(settings(max_examples=150)(FORMATTED(are_found)))
 
 
 def test_work_is_linear_in_the_size_of_one_item() -> None:

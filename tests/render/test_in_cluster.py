@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.in_cluster import Manifests, Step, as_json, as_yaml, logs, taken_away
@@ -32,7 +32,6 @@ def test_json_is_a_list() -> None:
     assert json.loads(as_json(Manifests(("x",), (), DOCS)))["items"] == list(DOCS)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_word_becomes_a_document(about: str, command: str) -> None:
     text = as_yaml(Manifests((about,), (Step("do:", command),), DOCS))

@@ -11,7 +11,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
@@ -250,14 +250,12 @@ def test_the_known_tricks_do_not_change_the_page(told: str) -> None:
     assert shape(a_hostile_view(of_a_width(told))) == plain_shape()
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.text(st.one_of(st.sampled_from("<>&\"'/=!-`;#x \n"), st.characters()), max_size=40))
 def test_no_text_of_a_cluster_changes_the_page(told: str) -> None:
     assume("--" not in told)  # what looks like a flag is kept on one line, whoever says it
     assert shape(a_hostile_view(of_a_width(told))) == plain_shape()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_any_text_shows_as_itself(told: str) -> None:
     page = Page()

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -259,7 +259,6 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethro
 markup = st.text(st.sampled_from("ab1 |`<>&*_[]()!~#@$\\-.:/\n"), max_size=30)
 
 
-@settings(max_examples=40, deadline=None)
 @given(markup)
 def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> None:
     plain, tricked = (

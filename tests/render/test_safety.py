@@ -24,6 +24,7 @@ from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.markdown import block, code, escape, table
 from kubectl_eksdoc.render.tables import Column
 from tests.builders import NOW, a_node, a_pod
+from tests.examples import examples
 from tests.reading import yaml_of
 from tests.render.plans import BUDGETS, CLUSTER, HEADROOM, a_finding, a_target, a_view, an_empty_plan
 
@@ -114,13 +115,11 @@ def test_known_tricks_are_escaped_in_every_look(fmt: str, text: str) -> None:
         check(text, fmt, look)
 
 
-@settings(max_examples=40, deadline=None)
 @given(hostile, st.sampled_from(sorted(FORMATS.by_name)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))
 
 
-@settings(max_examples=40, deadline=None)
 @given(hostile)
 def test_json_and_yaml_give_back_what_was_written(text: str) -> None:
     view = a_hostile_view(text)
@@ -130,7 +129,7 @@ def test_json_and_yaml_give_back_what_was_written(text: str) -> None:
         assert yaml_of(render(view, "yaml", Look())) == doc
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(hostile)
 def test_the_identity_stays_one_clean_line(text: str) -> None:
     line = identity_line(a_hostile_view(text).cluster, NOW)
@@ -199,14 +198,12 @@ def test_escaped_text_shows_as_itself(text: str) -> None:
 markup = st.text(st.sampled_from("ab1 |`<>&*_[]()!~#@$\\-.:/\n"), max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
 @given(markup)
 def test_any_text_shows_as_itself(text: str) -> None:
     shown, kinds = text_of(escape(text))
     assert (shown.strip(), kinds) == (text.replace("\n", "\\n").strip(), set())
 
 
-@settings(max_examples=100, deadline=None)
 @given(markup.filter(lambda t: t.strip()))
 def test_any_name_shows_as_code(text: str) -> None:
     shown, kinds = text_of(code(text))
@@ -225,7 +222,7 @@ def plain_blocks() -> list[str]:
     return blocks("xx")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(markup)
 def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> None:
     """The same blocks, tables of the same size, and no HTML but what folds the details."""
@@ -237,7 +234,6 @@ def test_the_known_tricks_do_not_break_a_ticket(text: str) -> None:
     assert blocks(f"x{text}") == plain_blocks()
 
 
-@settings(max_examples=100, deadline=None)
 @given(markup.filter(lambda t: t.strip()), markup)
 def test_a_cell_of_a_table_stays_one_cell(name: str, text: str) -> None:
     lines = table([Column("NODE"), Column("WHY"), Column("LAST")], [[f"n{name}n", f"w{text}w", "last"]], {"NODE"})

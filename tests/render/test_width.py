@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.drain import DrainView, Look, render
@@ -151,7 +151,6 @@ def test_text_of_several_lines_is_cut_at_the_last() -> None:
 names = st.text(st.characters(blacklist_categories=("Cs",)), max_size=60)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(names, names, names), min_size=1, max_size=4), st.integers(60, 130), st.booleans(), st.booleans()
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from tests.addon.stand_in import hands
@@ -23,7 +23,6 @@ def all_of(service: AddonService) -> list[Doc | None]:
     return [service.objects.get(*name) for name in NAMES]
 
 
-@settings(max_examples=40)
 @given(history=HISTORIES, update=UPDATES)
 def test_an_update_keeps_its_promise(history: list[Step], update: Updates) -> None:
     service = after(history)
@@ -38,7 +37,6 @@ def test_an_update_keeps_its_promise(history: list[Step], update: Updates) -> No
     assert again.status == "Successful"
 
 
-@settings(max_examples=40)
 @given(history=HISTORIES, update=UPDATES)
 def test_after_overwrite_all_is_as_after_an_installation_but_for_what_others_added(
     history: list[Step], update: Updates
@@ -55,7 +53,6 @@ def test_after_overwrite_all_is_as_after_an_installation_but_for_what_others_add
     assert images[0][: len(images[1])] == images[1]
 
 
-@settings(max_examples=40)
 @given(history=HISTORIES)
 def test_an_entry_has_one_value_and_one_name_whatever_happened(history: list[Step]) -> None:
     doc = after(history).objects.get(*NAMES[0])

@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli.completing.offers import NO_FILES, NO_SPACE, Offer, Offe
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.wiring.names import OFFLINE
 from tests.cli.completing.asked import at, read
+from tests.examples import examples
 
 PLAN = ("drain", "plan")
 
@@ -177,7 +178,7 @@ WORDS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(WORDS)
 @example(["--kubeconfig", "\0", ""])
 def test_any_words_are_answered(words: list[str]) -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.metadata_probe import FIRST, LAST, Ask, Report, Seen, Step, log_of, report_in
-from tests.core.for_any import for_any
 
 LOG = f"""\
 {FIRST}
@@ -65,7 +64,7 @@ sights = some.builds(
 )
 
 
-@for_any(some.builds(Report, sights, sights))
+@given(some.builds(Report, sights, sights))
 def test_what_is_printed_is_read_again(report: Report) -> None:
     again = report_in(log_of(report))
     assert isinstance(again, Report) and log_of(again) == log_of(report)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.selectors import (
@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.selectors import (
     from_parts,
     parse,
 )
-from tests.core.for_any import for_any
+from tests.examples import examples
 
 Parsed = list[tuple[str, str, frozenset[str]]]
 
@@ -162,7 +162,8 @@ PIECES = st.sampled_from(
 )
 
 
-@for_any(st.lists(PIECES, max_size=9).map("".join), quick=300, full=1500)
+@settings(max_examples=examples(1500, 300))
+@given(st.lists(PIECES, max_size=9).map("".join))
 @example("a in ()")
 @example("a in ( )")
 @example("a in (,)")

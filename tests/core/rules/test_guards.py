@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.budgets import Budget
@@ -9,7 +10,6 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector
 from kubectl_eksdoc.core.rules.guards import matching
 from tests.builders import a_budget, a_pod
-from tests.core.for_any import for_any
 
 KEYS = st.sampled_from(["app", "tier", "zone"])
 VALUES = st.sampled_from(["a", "b", ""])
@@ -25,7 +25,7 @@ REQUIREMENTS = st.one_of(
 SELECTORS = st.one_of(st.lists(REQUIREMENTS, max_size=3).map(lambda r: Selector(tuple(r))), st.just(NOTHING))
 
 
-@for_any(
+@given(
     st.lists(st.tuples(NAMESPACES, SELECTORS), max_size=8),
     st.lists(st.tuples(NAMESPACES, LABELS), max_size=12),
 )

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.iam_policies import Asked, Says, _glob, judged, merged, statements
-from tests.core.for_any import for_any
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:prod"
 EVENTS = "events.amazonaws.com"
@@ -123,7 +122,7 @@ JSON = st.recursive(
 )
 
 
-@for_any(st.lists(JSON, max_size=4))
+@given(st.lists(JSON, max_size=4))
 def test_whatever_a_document_holds_there_is_an_answer(held: list[Any]) -> None:
     ruling = judged([{"Statement": held}], ASKED)
     assert ruling.says in Says
@@ -136,7 +135,7 @@ def test_whatever_stands_in_place_of_a_document_there_is_an_answer(held: Any) ->
     assert judged([held], ASKED).says in Says
 
 
-@for_any(JSON)
+@given(JSON)
 def test_a_deny_that_is_understood_is_never_allowed(held: Any) -> None:
     assert judged([doc(held, of(Effect="Deny"), ALLOW)], ASKED).says is Says.DENIED
 
@@ -150,7 +149,7 @@ STATEMENTS = st.lists(
 )
 
 
-@for_any(
+@given(
     st.none() | STATEMENTS.map(lambda each: doc(*each)) | STATEMENTS.map(lambda each: {"Id": "x", "Statement": each}),
     STATEMENTS,
 )
@@ -168,7 +167,7 @@ def test_a_merge_keeps_every_statement_and_done_twice_is_the_same(
     assert len(added) == len(set(added)) and not {each.get("Sid") for each in before} & set(added)
 
 
-@for_any(st.text("ab*?", max_size=12), st.text("ab", max_size=12))
+@given(st.text("ab*?", max_size=12), st.text("ab", max_size=12))
 def test_a_glob_is_what_a_regular_expression_says(pattern: str, value: str) -> None:
     import re
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules import schedules
@@ -98,7 +98,6 @@ def test_time_is_never_shorter_than_a_second() -> None:
     assert schedules.Every(2**60).after(NOON) is None
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("0123456789*/-,? @abcdefgjmnorsuvwy+TZ.hé"), max_size=30))
 def test_any_text_is_one_or_none(text: str) -> None:
     try:
@@ -113,7 +112,6 @@ def test_any_text_is_one_or_none(text: str) -> None:
 _MINUTES = st.sets(st.integers(0, 59), min_size=1, max_size=5)
 
 
-@settings(deadline=None)
 @given(_MINUTES, st.sets(st.integers(0, 23), min_size=1, max_size=5))
 def test_what_is_listed_is_due(minutes: set[int], hours: set[int]) -> None:
     found = schedules.parse(f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * *")

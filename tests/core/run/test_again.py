@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kubectl_eksdoc.core.model.journal import (
     DONE,
@@ -82,14 +82,6 @@ def has_an_answer(entries: list[Entry]) -> None:
     assert isinstance(again(run, found, replay(found)), (GoOn, Over))
 
 
-@settings(max_examples=40)
 @given(JOURNALS)
 def test_any_journal_has_an_answer(entries: list[Entry]) -> None:
-    has_an_answer(entries)
-
-
-@pytest.mark.long
-@settings(max_examples=100)
-@given(JOURNALS)
-def test_any_journal_has_an_answer_many_times(entries: list[Entry]) -> None:
     has_an_answer(entries)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -291,18 +291,9 @@ def never_cut_off(old: int, answers: list[Status | Lost]) -> None:
     Traffic(a_world(LOCAL, old=old), answers).to_the_end()
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 5), st.lists(st.sampled_from([Status(200), Lost("reset"), Status(429)]), max_size=10))
 @example(4, [Lost("reset")] * 8)
 def test_traffic_is_never_cut_off(old: int, answers: list[Status | Lost]) -> None:
-    never_cut_off(old, answers)
-
-
-@pytest.mark.long
-@settings(max_examples=100)
-@given(st.integers(1, 5), st.lists(st.sampled_from([Status(200), Lost("reset"), Status(429)]), max_size=10))
-@example(4, [Lost("reset")] * 8)
-def test_traffic_is_never_cut_off_many_times(old: int, answers: list[Status | Lost]) -> None:
     never_cut_off(old, answers)
 
 

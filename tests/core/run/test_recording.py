@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from kubectl_eksdoc.core.run.recording import Planned, Recording, Source, of_jou
 from kubectl_eksdoc.core.run.retelling import GONE_ON_WITH, of_events
 from tests.builders import NOW, a_pod
 from tests.core.run.test_journal import Story
+from tests.examples import examples
 from tests.journals import JOURNALS
 
 OK, REFUSED = Status(201), Status(403, message="no")
@@ -109,16 +109,9 @@ def shown_again(entries: list[Entry], dropped: list[str]) -> None:
     known(recording)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(200))
 @given(JOURNALS, st.lists(st.text(max_size=5), max_size=2))
 def test_any_journal_can_be_shown_again(entries: list[Entry], dropped: list[str]) -> None:
-    shown_again(entries, dropped)
-
-
-@pytest.mark.long
-@settings(max_examples=200)
-@given(JOURNALS, st.lists(st.text(max_size=5), max_size=2))
-def test_any_journal_can_be_shown_again_many_times(entries: list[Entry], dropped: list[str]) -> None:
     shown_again(entries, dropped)
 
 

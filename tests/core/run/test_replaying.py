@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
 from kubectl_eksdoc.core.run.recording import Recording, Source
 from kubectl_eksdoc.core.run.replaying import SPEEDS, Replay
 from tests.builders import NOW
+from tests.examples import examples
 
 AIMS = (Aimed("old-0", 1), Aimed("old-1", 2))
 
@@ -78,18 +78,9 @@ def goes_to_and_fro(recording: Recording, moves: list[tuple]) -> None:
         assert seen(chronicle) == seen(straight)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(300))
 @given(RECORDINGS, MOVES)
 def test_what_is_known_at_a_place_does_not_depend_on_the_way_there(recording: Recording, moves: list[tuple]) -> None:
-    goes_to_and_fro(recording, moves)
-
-
-@pytest.mark.long
-@settings(max_examples=300)
-@given(RECORDINGS, MOVES)
-def test_what_is_known_at_a_place_does_not_depend_on_the_way_there_many_times(
-    recording: Recording, moves: list[tuple]
-) -> None:
     goes_to_and_fro(recording, moves)
 
 

@@ -14,6 +14,7 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
 from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
+from tests.examples import examples
 from tests.flows.stages import made, web
 
 ONE_AT_ONCE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
@@ -75,7 +76,7 @@ def test_in_the_last_wave_it_is_just_the_end() -> None:
     assert engine.over and not engine.stopped and len(ended(engine, Happened.DONE)) == 3
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(st.sampled_from(("old-0", "old-1", "old-2")), st.floats(0.0, 60.0), st.booleans())
 def test_a_node_that_is_left_alone_holds_nothing_up(node: str, at_s: float, waves: bool) -> None:
     stage, engine = begun(ONE_AT_ONCE if waves else DrainPolicy())

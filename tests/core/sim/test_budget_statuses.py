@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.budgets import ALWAYS_ALLOW, BudgetStatus
@@ -18,7 +19,6 @@ from kubectl_eksdoc.core.sim.budget_statuses import StatusWrite, Watched, headro
 from kubectl_eksdoc.core.sim.course import Move, Moved, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
-from tests.core.for_any import for_any
 
 Row = tuple[float, int, int, int, int]
 
@@ -173,7 +173,7 @@ def drains(draw: st.DrawFn) -> tuple[list[Watched], list[tuple[str, list[Move]]]
     return budgets, list(by_node.items()), terms
 
 
-@for_any(drains())
+@given(drains())
 def test_no_simulated_drain_takes_more_than_a_budget_allows(
     made: tuple[list[Watched], list[tuple[str, list[Move]]], Terms],
 ) -> None:
@@ -192,7 +192,7 @@ def test_no_simulated_drain_takes_more_than_a_budget_allows(
         assert [w.at_s for w in written] == sorted(w.at_s for w in written)
 
 
-@for_any(drains())
+@given(drains())
 def test_every_status_over_time_is_that_of_the_pods_counted_one_by_one(
     made: tuple[list[Watched], list[tuple[str, list[Move]]], Terms],
 ) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
-from tests.core.for_any import for_any
 
 
 def at(timeline: Timeline) -> dict[str, float]:
@@ -139,7 +139,7 @@ def drains(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms]:
     return nodes, terms
 
 
-@for_any(drains())
+@given(drains())
 def test_no_limit_is_ever_exceeded_and_everything_gets_done(made: tuple[list[tuple[str, list[Move]]], Terms]) -> None:
     nodes, terms = made
     timeline = simulate(nodes, terms)
@@ -164,7 +164,7 @@ def _back(moved: object, terms: Terms) -> float:
     return float(ready) + terms.lag_s
 
 
-@for_any(drains())
+@given(drains())
 def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str, list[Move]]], Terms]) -> None:
     nodes, terms = made
     timeline = simulate(nodes, terms)
@@ -174,7 +174,7 @@ def test_nodes_are_empty_when_their_last_pod_is_gone(made: tuple[list[tuple[str,
         assert span.done_s == span.empty_s + terms.settle_s
 
 
-@for_any(drains(), st.sampled_from(LIMITS))
+@given(drains(), st.sampled_from(LIMITS))
 def test_more_slots_never_evict_the_first_waiting_pod_later(
     made: tuple[list[tuple[str, list[Move]]], Terms], limit: str
 ) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.activation import FEW, PATIENCE, Reserved
 from kubectl_eksdoc.core.sim.course import Move, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
-from tests.core.for_any import for_any
 from tests.core.sim.test_drain import LIMITS, drains
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
@@ -182,7 +182,7 @@ def grounded(draw: st.DrawFn) -> tuple[list[tuple[str, list[Move]]], Terms, int,
     return nodes, terms, draw(st.integers(0, 8)), hidden
 
 
-@for_any(grounded())
+@given(grounded())
 def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
     made: tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]],
 ) -> None:
@@ -210,7 +210,7 @@ def test_on_any_ground_limits_hold_and_only_what_is_admitted_is_touched(
     assert all(m.evicted_s >= begun[m.node] for m in timeline.moves)
 
 
-@for_any(grounded())
+@given(grounded())
 def test_what_is_refused_in_the_end_has_no_room_in_the_end(
     made: tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]],
 ) -> None:
@@ -226,7 +226,7 @@ def test_what_is_refused_in_the_end_has_no_room_in_the_end(
         assert ground.places == places - sum(sizes[name] for name in ground.admitted)
 
 
-@for_any(grounded())
+@given(grounded())
 def test_reserving_what_was_found_gives_the_same_nodes(
     made: tuple[list[tuple[str, list[Move]]], Terms, int, frozenset[str]],
 ) -> None:
@@ -269,7 +269,7 @@ def test_a_strict_limit_waits_for_a_node_that_has_no_room_yet() -> None:
     assert at == {"c": 0, "a": 105, "a2": 105, "b": 105}
 
 
-@for_any(drains(), st.sampled_from(LIMITS))
+@given(drains(), st.sampled_from(LIMITS))
 def test_a_strict_limit_serves_by_turn_alone(made: tuple[list[tuple[str, list[Move]]], Terms], limit: str) -> None:
     """Where all else is free: with other limits in the way turns can wait for each other."""
     nodes, terms = made

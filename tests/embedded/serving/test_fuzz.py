@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,20 +16,7 @@ from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, NotUnderstood
 from kubectl_eksdoc.embedded.serving.protobuf_forms import KINDS, decode
 from tests.embedded.clients import worlds
-
-MANY: list[Callable[[], None]] = []
-
-
-def fuzzed(**drawn: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test with 40 examples; the long one at the end has 300 of each."""
-
-    def decorate(body: Callable[..., None]) -> Callable[..., None]:
-        quick, many = (settings(max_examples=n, deadline=None, derandomize=True) for n in (40, 300))
-        MANY.append(many(given(**drawn)(body)))
-        return quick(given(**drawn)(body))
-
-    return decorate
-
+from tests.examples import examples
 
 ADMIN = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
 
@@ -127,25 +113,29 @@ def asked(request: Request) -> Reply:
     return reply
 
 
-@fuzzed(path=st.sampled_from(PATHS), query=QUERIES, accept=ACCEPTS)
+@settings(max_examples=examples(300))
+@given(path=st.sampled_from(PATHS), query=QUERIES, accept=ACCEPTS)
 def test_queries(path: str, query: dict[str, tuple[str, ...]], accept: str) -> None:
     asked(Request("GET", path, query, {**ADMIN, "accept": accept}))
 
 
-@fuzzed(name=NAMES, value=VALUES, path=st.sampled_from(PATHS), watch=st.booleans())
+@settings(max_examples=examples(300))
+@given(name=NAMES, value=VALUES, path=st.sampled_from(PATHS), watch=st.booleans())
 def test_each_parameter_by_itself(name: str, value: str, path: str, watch: bool) -> None:
     query = {name: (value,), **({"watch": ("1",)} if watch else {})}
     asked(Request("GET", path, query, ADMIN))
 
 
-@fuzzed(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
+@settings(max_examples=examples(300))
+@given(method=METHODS, path=st.text(st.characters(codec="utf-8"), max_size=40), query=QUERIES)
 def test_paths(method: str, path: str, query: dict[str, tuple[str, ...]]) -> None:
     for before in ("/", "/api/v1/", "/apis/apps/v1/", "/api/v1/namespaces/default/pods/trap-bare/"):
         reply = the_api().handle(Request(method, before + path, query, ADMIN))
         assert reply.status < 500 and not the_api().faults
 
 
-@fuzzed(method=METHODS, path=st.sampled_from(PATHS), body=JSON, content=st.sampled_from(PATCHES), query=QUERIES)
+@settings(max_examples=examples(300))
+@given(method=METHODS, path=st.sampled_from(PATHS), body=JSON, content=st.sampled_from(PATCHES), query=QUERIES)
 def test_bodies(method: str, path: str, body: Any, content: str, query: dict[str, tuple[str, ...]]) -> None:
     """They change the cluster, too, so that what they left is listed as everybody lists it."""
     headers = {**ADMIN, "content-type": f"application/{content}"}
@@ -154,7 +144,8 @@ def test_bodies(method: str, path: str, body: Any, content: str, query: dict[str
     asked(Request("GET", path, {}, table))
 
 
-@fuzzed(
+@settings(max_examples=examples(300))
+@given(
     body=JSON, what=st.sampled_from(["eviction", "scale", "status", "binding", "log", "token", "ephemeralcontainers"])
 )
 def test_subresources(body: Any, what: str) -> None:
@@ -166,7 +157,8 @@ def test_subresources(body: Any, what: str) -> None:
             assert not the_api().faults, f"{method} {of}/{what} {body}: {the_api().faults[0]!r}"
 
 
-@fuzzed(body=st.binary(max_size=200), start=st.sampled_from([b"", MAGIC, MAGIC + b"\x0a"]))
+@settings(max_examples=examples(300))
+@given(body=st.binary(max_size=200), start=st.sampled_from([b"", MAGIC, MAGIC + b"\x0a"]))
 def test_protobuf_of_random_bytes(body: bytes, start: bytes) -> None:
     try:
         decode(start + body)
@@ -197,7 +189,8 @@ MESSAGES = st.recursive(
 )
 
 
-@fuzzed(kind=st.sampled_from(sorted(KINDS)), inner=MESSAGES, path=st.sampled_from(PATHS), method=METHODS)
+@settings(max_examples=examples(300))
+@given(kind=st.sampled_from(sorted(KINDS)), inner=MESSAGES, path=st.sampled_from(PATHS), method=METHODS)
 def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, method: str) -> None:
     version, _, name = kind.rpartition("/")
     body = MAGIC + field(1, field(1, (version or "v1").encode()) + field(2, name.encode())) + field(2, inner)
@@ -221,9 +214,3 @@ def test_very_deep_bodies() -> None:
     headers = {**ADMIN, "content-type": "application/vnd.kubernetes.protobuf"}
     kind = field(1, field(1, b"v1") + field(2, b"Namespace"))
     assert asked(Request("POST", "/api/v1/namespaces", {}, headers, MAGIC + kind + nested)).status == 415
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("test", MANY, ids=lambda test: test.__name__)
-def test_with_many_examples(test: Callable[[], None]) -> None:
-    test()

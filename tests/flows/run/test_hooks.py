@@ -154,7 +154,7 @@ def test_pods_that_come_to_a_node_before_its_wave_wait_for_the_hook() -> None:
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     says=st.lists(st.tuples(st.sampled_from([0.0, 5.0, 45.0, 200.0]), st.booleans()), max_size=5),
     pauses=st.lists(st.tuples(st.floats(0, 400), st.floats(1, 200)), max_size=3),

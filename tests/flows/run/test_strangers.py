@@ -32,6 +32,7 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, Ended
 from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from tests.examples import examples
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.stages import made, web
 
@@ -329,16 +330,7 @@ def whoever_comes_goes(arrivals: list[tuple[float, str, bool]], gated: bool, see
         assert "again and again" in why, subject
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(30))
 @given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
 def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
-    whoever_comes_goes(arrivals, gated, seed)
-
-
-@pytest.mark.long
-@settings(max_examples=30)
-@given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
-def test_whoever_comes_whenever_many_times(
-    arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None
-) -> None:
     whoever_comes_goes(arrivals, gated, seed)

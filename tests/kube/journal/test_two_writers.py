@@ -20,6 +20,7 @@ from kubectl_eksdoc.kube.journal.runs import read_run, remove_run
 from kubectl_eksdoc.kube.sent import Sender
 from tests.builders import NOW
 from tests.embedded.clients import worlds
+from tests.examples import examples
 from tests.fakes.sender import DirectSender, Hands, HttpSender
 
 SPACE = "kube-system"
@@ -49,16 +50,9 @@ def a_note(number: int, who: str) -> Note:
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("append", "append", "adopt")), st.integers(1, 4)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(150))
 @given(steps=STEPS)
 def test_only_who_adopted_last_can_write(api: Api, steps: list[tuple[int, str, int]]) -> None:
-    check_writers(api, steps)
-
-
-@pytest.mark.long
-@settings(max_examples=150, deadline=None)
-@given(steps=STEPS)
-def test_only_who_adopted_last_can_write_in_many_orders(api: Api, steps: list[tuple[int, str, int]]) -> None:
     check_writers(api, steps)
 
 

@@ -168,18 +168,10 @@ def play(api: Api, steps: Sequence[Step], margin_s: float | None = None) -> tupl
     return holders, several
 
 
-@settings(max_examples=200, deadline=None)
-@given(steps=st.lists(STEPS, min_size=20, max_size=120))
 @pytest.mark.long
-def test_never_two_at_once(api: Api, steps: list[Step]) -> None:
-    _, several = play(api, steps)
-    assert several == []
-
-
-@pytest.mark.long
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(steps=st.lists(STEPS, min_size=20, max_size=200))
-def test_never_two_at_once_in_many_runs(api: Api, steps: list[Step]) -> None:
+def test_never_two_at_once(api: Api, steps: list[Step]) -> None:
     _, several = play(api, steps)
     assert several == []
 

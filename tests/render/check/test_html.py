@@ -26,6 +26,7 @@ from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
 from kubectl_eksdoc.render.look import Look
 from tests.cli.check import asked
 from tests.core.plan.check.healthy import healthy
+from tests.examples import examples
 from tests.render import plans
 from tests.render.check.checked import LOOK, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, usual, view
 from tests.render.test_golden import check_golden
@@ -260,7 +261,7 @@ def plain_tags() -> set[str]:
     return {tag for tag, _ in read(html(hostile("x"))).tags}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(st.text(max_size=40))
 def test_no_text_of_a_cluster_becomes_markup(text: str) -> None:
     page = read(html(hostile(text)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import codes
@@ -100,7 +100,6 @@ def test_ascii_is_ascii() -> None:
     assert junit(view(usual(replace(SKEW, message="größer → kleiner"))), replace(LOOK, ascii=True)).isascii()
 
 
-@settings(max_examples=40)
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
 def test_hostile_names_leave_it_well_formed(name: str, message: str, reason: str) -> None:
     hostile = replace(SKEW, subject=Subject("Pod", name, name), message=message, evidence=(message, name))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import codes
@@ -98,7 +98,6 @@ def test_a_suppression_that_is_out_of_date_is_said() -> None:
     assert "matches nothing" in table(view(wish=Wish(suppressions=(rule,))), LOOK)
 
 
-@settings(max_examples=40)
 @given(st.text(max_size=30).map(lambda text: f"x{text}\x1b[2J\u202e\u2028\r\nrm -rf /"))
 def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: str) -> None:
     subject = Subject("Deployment", text, text)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.findings import Severity, Subject
@@ -112,7 +112,6 @@ def test_what_is_suppressed_says_so_and_why() -> None:
     ]
 
 
-@settings(max_examples=40)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_hostile_names_leave_it_well_formed(name: str, message: str) -> None:
     hostile = replace(SKEW, subject=Subject("File", name, name), message=message, evidence=(message, f"{name}:1 x"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -46,7 +46,6 @@ def test_a_symptom_and_changes_come_first() -> None:
     assert "- [ ]" not in text
 
 
-@settings(max_examples=40)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_hostile_names_make_no_link_no_image_and_no_markup(name: str, message: str) -> None:
     hostile = replace(SKEW, subject=Subject("Pod", f"{name}![x](http://evil)<img src=x>", name), message=message)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from kubectl_eksdoc.core.model.journal import Entries, Entry
 from kubectl_eksdoc.core.run.chronicle import Chronicle
@@ -229,7 +229,7 @@ def test_where_there_is_no_room_that_is_said() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(JOURNALS)
 def test_whatever_is_in_a_journal_is_shown(entries: list[Entry]) -> None:
     recording = of_journal(Entries(tuple(entries)))

@@ -19,7 +19,6 @@ from kubectl_eksdoc.core.plan.addon.merging import (
     with_value,
     without_value,
 )
-from tests.core.for_any import for_any
 
 Values = dict[str, Any]
 
@@ -71,7 +70,7 @@ def test_what_changed_is_said_and_nothing_else(below: Values, above: Values) -> 
         assert not same(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
 
 
-@for_any(documents, documents, documents)
+@given(documents, documents, documents)
 def test_merging_twice_or_with_nothing_or_in_another_grouping(a: Values, b: Values, c: Values) -> None:
     once = merged(a, b).values
     assert merged(once, b).values == once and merged(once, b).changed == ()

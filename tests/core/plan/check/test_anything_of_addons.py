@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -16,8 +17,8 @@ from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
 from kubectl_eksdoc.core.plan.check.checks import programs, supporting
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from tests.builders import NOW
-from tests.core.for_any import for_any
 from tests.core.plan.check.healthy import DENIED, healthy, with_aws
+from tests.examples import examples
 
 CHECKS: tuple[Check, ...] = (*programs.CHECKS, *supporting.CHECKS)
 NAMES = st.sampled_from(["vpc-cni", "kube-proxy", "coredns", "-x", "a b", ""])
@@ -44,7 +45,8 @@ def whatever(draw: st.DrawFn) -> CheckFacts:
     return with_aws(healthy(draw(st.sampled_from(["1.33", "1.34", "1.36", "1.40"]))), **told)
 
 
-@for_any(whatever(), quick=40, full=150)
+@settings(max_examples=examples(150))
+@given(whatever())
 def test_every_check_has_an_answer(facts: CheckFacts) -> None:
     for check in CHECKS:
         for found in check.judge(facts):

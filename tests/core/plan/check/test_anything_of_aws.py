@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -24,7 +25,6 @@ from kubectl_eksdoc.core.plan.check.checks import (
     quotas,
 )
 from tests.builders import NOW, a_budget, pods
-from tests.core.for_any import for_any
 from tests.core.plan.check.of_aws import (
     DENIED,
     SUBNETS,
@@ -37,6 +37,7 @@ from tests.core.plan.check.of_aws import (
     nodes,
     told,
 )
+from tests.examples import examples
 
 _CHECKS = tuple(
     check
@@ -117,7 +118,8 @@ def whatever(draw: st.DrawFn) -> Any:
     return facts(aws, target=draw(st.sampled_from(["1.33", "1.34", "1.36"])), eks=described, nodes=ours, **held)
 
 
-@for_any(whatever(), quick=40, full=200)
+@settings(max_examples=examples(200))
+@given(whatever())
 def test_every_check_has_an_answer(given_facts: Any) -> None:
     for check in _CHECKS:
         for found in check.judge(given_facts):

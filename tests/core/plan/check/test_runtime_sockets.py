@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -210,7 +210,6 @@ def test_what_has_ended_runs_no_more() -> None:
     path=st.lists(st.sampled_from(["var", "run", "docker.sock", "dockershim.sock", "..", "opt", "x"]), max_size=5),
     kind=st.sampled_from(["", "Socket", "File", "Directory", "DirectoryOrCreate", "FileOrCreate", "CharDevice"]),
 )
-@settings(deadline=None)
 def test_whatever_dds_reports_is_not_passed_over(path: list[str], kind: str) -> None:
     mounted = f"/{'/'.join(path)}"
     for judged in (before, after):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import ceil, inf
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, binding, bounds, gap
@@ -14,7 +15,6 @@ from kubectl_eksdoc.core.plan.drain.duration.relaxing import relaxations
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
-from tests.core.for_any import for_any
 from tests.core.plan.drain.exhaustive import Search
 from tests.core.plan.drain.tiny_drains import Nodes, soonest_simulated, tiny
 from tests.core.sim.test_drain import LIMITS, drains
@@ -81,7 +81,7 @@ def test_beginning_something_while_nothing_ends_gains_nothing() -> None:
         assert Search(nodes, terms, best + 0.5, every_second=True).optimum() == best, seed
 
 
-@for_any(drains(), st.lists(st.integers(1, 3), min_size=5, max_size=5), st.booleans())
+@given(drains(), st.lists(st.integers(1, 3), min_size=5, max_size=5), st.booleans())
 def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, Terms], waves: list[int], in_waves: bool) -> None:
     nodes, terms = made
     if in_waves:
@@ -91,7 +91,7 @@ def test_no_bound_exceeds_a_simulated_run(made: tuple[Nodes, Terms], waves: list
         assert bound.seconds <= makespan + CLOSE
 
 
-@for_any(drains(), st.sampled_from(LIMITS))
+@given(drains(), st.sampled_from(LIMITS))
 def test_more_slots_never_raise_the_bound(made: tuple[Nodes, Terms], limit: str) -> None:
     nodes, terms = made
     more = replace(terms, slots={**terms.slots, limit: terms.slots[limit] + 1})

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import NodePool
@@ -19,7 +20,6 @@ from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, 
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_workload
-from tests.core.for_any import for_any
 from tests.core.plan.drain.planning import codes, finding, left, plan_of, target, verdict_of
 
 GIB = 1 << 30
@@ -124,7 +124,7 @@ def crowded(draw: st.DrawFn) -> tuple[list[Node], list[Pod]]:
     return old + new, pods
 
 
-@for_any(crowded(), st.booleans())
+@given(crowded(), st.booleans())
 def test_what_is_evicted_fits_what_is_left(made: tuple[list[Node], list[Pod]], partial: bool) -> None:
     nodes, pods = made
     cluster = a_cluster(nodes=nodes, pods=pods, workloads=[a_workload(replicas=len(pods))])

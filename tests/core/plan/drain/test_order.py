@@ -16,7 +16,6 @@ from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.waves import in_waves
 from kubectl_eksdoc.core.plan.drain.policy import ALL
 from tests.builders import a_pod
-from tests.core.for_any import for_any
 
 
 def a_task(name: str, *limits: str, node: str = "n", critical: bool = False, **more: object) -> Task:
@@ -134,7 +133,7 @@ def clusters(draw: st.DrawFn) -> tuple[dict[str, list[Task]], dict[str, int]]:
     return tasks, {limit: draw(st.integers(1, 3)) for limit in LIMITS}
 
 
-@for_any(clusters(), st.sampled_from((None, 1, 2)))
+@given(clusters(), st.sampled_from((None, 1, 2)))
 def test_no_round_exceeds_a_limit_and_every_task_has_one_round(
     made: tuple[dict[str, list[Task]], dict[str, int]], at_once: int | None
 ) -> None:
@@ -158,7 +157,7 @@ def test_no_round_exceeds_a_limit_and_every_task_has_one_round(
     assert [b.round for b in order.bookings] == sorted(b.round for b in order.bookings)
 
 
-@for_any(clusters())
+@given(clusters())
 def test_system_critical_pods_are_never_before_the_others_of_their_node(
     made: tuple[dict[str, list[Task]], dict[str, int]],
 ) -> None:
@@ -178,7 +177,7 @@ def test_one_budget_a_pod_needs_no_more_rounds_than_the_hardest_budget(nodes: li
     assert max(order.finish.values()) == max((ceil(n / size) for n in counts.values()), default=0)
 
 
-@for_any(clusters())
+@given(clusters())
 def test_the_same_input_gives_the_same_order_whatever_the_order_of_the_mapping(
     made: tuple[dict[str, list[Task]], dict[str, int]],
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+import hypothesis
 import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
@@ -25,8 +26,8 @@ from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods
 from tests.builders import ago
-from tests.core.for_any import for_any, for_seeds
 from tests.core.plan.drain.small_clusters import a_policy, a_small_node, chosen_of, small, targets_of
+from tests.examples import for_seeds
 
 sampled = for_seeds(range(150), every=5)
 SECONDS = st.floats(0, 1000).map(float)
@@ -48,7 +49,7 @@ TRAITS = st.lists(
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-@for_any(TRAITS, st.randoms(use_true_random=False))
+@hypothesis.given(TRAITS, st.randoms(use_true_random=False))
 def test_a_strategy_puts_every_node_once_and_empty_ones_first(name: str, traits: list[Trait], c: Random) -> None:
     order = BY_NAME[name](traits)
     assert sorted(order) == sorted(trait.name for trait in traits)
@@ -57,7 +58,7 @@ def test_a_strategy_puts_every_node_once_and_empty_ones_first(name: str, traits:
     assert BY_NAME[name](c.sample(traits, len(traits))) == order, "the order of the facts decides nothing"
 
 
-@for_any(TRAITS)
+@hypothesis.given(TRAITS)
 def test_strategies_do_what_they_are_called_after(traits: list[Trait]) -> None:
     busy = [trait for trait in traits if trait.evictions]
     of = {trait.name: trait for trait in busy}
@@ -71,7 +72,7 @@ def test_strategies_do_what_they_are_called_after(traits: list[Trait]) -> None:
     assert names == sorted(names)
 
 
-@for_any(TRAITS, st.data())
+@hypothesis.given(TRAITS, st.data())
 def test_nodes_that_are_given_go_first_in_that_order(traits: list[Trait], data: st.DataObject) -> None:
     names = [trait.name for trait in traits]
     first = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
@@ -80,7 +81,7 @@ def test_nodes_that_are_given_go_first_in_that_order(traits: list[Trait], data: 
     assert order == [*first, *rest]
 
 
-@for_any(TRAITS, st.integers(1, 50))
+@hypothesis.given(TRAITS, st.integers(1, 50))
 def test_a_variation_is_the_same_for_the_same_seed(traits: list[Trait], seed: int) -> None:
     order = [trait.name for trait in traits]
     once = varied(order, seed)(traits)

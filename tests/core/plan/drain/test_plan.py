@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
@@ -24,8 +25,8 @@ from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.scales import Scales
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
-from tests.core.for_any import for_any
 from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
+from tests.examples import examples
 
 BARE = a_pod("bare", owner=None)
 
@@ -340,7 +341,8 @@ POLICIES = st.builds(
 )
 
 
-@for_any(clusters(), POLICIES, quick=40, full=3000)
+@settings(max_examples=examples(3000))
+@given(clusters(), POLICIES)
 def test_every_pod_has_one_verdict_and_no_round_exceeds_a_budget(cluster: Cluster, policy: DrainPolicy) -> None:
     plan = plan_of(cluster, policy=policy)
     on_targets = [p.uid for p in cluster.pods if p.node.startswith("old-")]

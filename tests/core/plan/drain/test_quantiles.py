@@ -26,7 +26,6 @@ from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_budget, a_workload, pods
-from tests.core.for_any import for_any
 from tests.core.plan.drain.planning import plan_of
 from tests.core.sim.test_drain import drains
 
@@ -79,7 +78,7 @@ def other_runs(nodes: Nodes, terms: Terms, stop: float, start: float, count: int
     ]
 
 
-@for_any(drains(), st.floats(1, 9), st.floats(1, 9))
+@given(drains(), st.floats(1, 9), st.floats(1, 9))
 def test_in_order_and_the_same_again(made: tuple[Nodes, Terms], stop: float, start: float) -> None:
     found = sampled(*made, stop, start)
     assert found.p50_s <= found.p95_s
@@ -87,7 +86,7 @@ def test_in_order_and_the_same_again(made: tuple[Nodes, Terms], stop: float, sta
     assert sampled(*made, stop, start) == found
 
 
-@for_any(drains())
+@given(drains())
 def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, Terms]) -> None:
     usual_s = simulate(*made).makespan_s
     assert sampled(*made, 1.0, 1.0) == (usual_s, usual_s, MOST_RUNS, 0)

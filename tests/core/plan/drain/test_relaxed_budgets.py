@@ -15,8 +15,8 @@ from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
-from tests.core.for_any import for_seeds
 from tests.core.plan.drain.small_clusters import a_policy, chosen_of, small, targets_of
+from tests.examples import for_seeds
 
 sampled = for_seeds(range(120), every=4)
 

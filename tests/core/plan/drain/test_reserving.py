@@ -25,7 +25,6 @@ from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_cluster, a_pod, a_workload
-from tests.core.for_any import for_seeds
 from tests.core.plan.drain.grounds import ADMITTED, Drained, as_it_begins, drained, prepared, successor
 from tests.core.plan.drain.small_clusters import (
     ZONE_KEY,
@@ -38,6 +37,7 @@ from tests.core.plan.drain.small_clusters import (
     small,
     targets_of,
 )
+from tests.examples import for_seeds
 
 SEEDS = range(250)
 sampled = for_seeds(SEEDS, every=5)  # all of SURGES, too

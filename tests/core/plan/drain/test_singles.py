@@ -222,7 +222,7 @@ def with_deployments(seed: int) -> Cluster:
     return replace(cluster, workloads=(*others, *below, *above))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 400))
 @example(331)
 @example(375)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Lease, NodePool
@@ -20,7 +21,6 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
-from tests.core.for_any import for_any
 from tests.core.plan.drain.small_clusters import a_policy, small, targets_of
 from tests.core.sim.test_drain import drains
 
@@ -133,7 +133,7 @@ def test_the_same_facts_give_the_same_plan(plans: Plans) -> None:
         assert make_plan(cluster, targets_of(cluster), policy) == plan, seed
 
 
-@for_any(drains(), st.data(), st.sampled_from((0.0, 9.0)))
+@given(drains(), st.data(), st.sampled_from((0.0, 9.0)))
 def test_no_bound_exceeds_a_run_with_needs(
     made: tuple[list[tuple[str, list[Move]]], Terms], data: st.DataObject, renewed_after_s: float
 ) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model.fleet import Member
 from kubectl_eksdoc.core.plan.fleet.choosing import KEYS, listed, named
 from kubectl_eksdoc.errors import UsageError
-from tests.core.for_any import for_any
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 CONTEXTS = ("prod-us", "prod-eu", "staging-eu", ARN)
@@ -134,7 +133,7 @@ JSON = st.recursive(
 )
 
 
-@for_any(st.lists(JSON, max_size=5))
+@given(st.lists(JSON, max_size=5))
 def test_whatever_is_listed_is_a_fleet_or_refused(entries: list[object]) -> None:
     try:
         found = listed(entries, CONTEXTS, "--fleet f")

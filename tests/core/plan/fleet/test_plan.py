@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Outcome
 from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan, Lacking, Shared, summed
 from kubectl_eksdoc.core.plan.fleet.standing import Row, Standing
-from tests.core.for_any import for_any
 from tests.core.plan.fleet.answers import a_finding, a_member, an_answer, refused
 
 
@@ -113,7 +113,7 @@ outcomes = st.builds(lambda found: an_answer(*found), st.lists(findings, max_siz
 )
 
 
-@for_any(st.lists(outcomes, max_size=6), st.randoms())
+@given(st.lists(outcomes, max_size=6), st.randoms())
 def test_in_whatever_order_they_answer_it_is_the_same(found: list[Outcome], chance: object) -> None:
     pairs = [(a_member(f"m{number}"), each) for number, each in enumerate(found)]
     mixed = list(pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -13,7 +14,6 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.pods import Calls, RoleBy
 from kubectl_eksdoc.core.plan.interruption import installs
 from tests.builders import a_cluster, a_pod, a_workload
-from tests.core.for_any import for_any
 
 OF = Named("apps/v1", "Deployment", "kube-system", "karpenter")
 IMAGE = "public.ecr.aws/karpenter/controller:1.5.0@sha256:0123"
@@ -148,7 +148,7 @@ ANY = st.recursive(
 )
 
 
-@for_any(st.dictionaries(st.sampled_from(["spec", "metadata"]), ANY), st.dictionaries(st.just("data"), ANY), ANY)
+@given(st.dictionaries(st.sampled_from(["spec", "metadata"]), ANY), st.dictionaries(st.just("data"), ANY), ANY)
 def test_any_documents_are_read(deployment: dict[str, Any], settings: dict[str, Any], containers: Any) -> None:
     install(deployment, settings, settings)
     install({"spec": {"template": {"spec": {"containers": containers}}}})

@@ -15,7 +15,6 @@ from kubectl_eksdoc.core.model.aws.queues import Figures
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
 from kubectl_eksdoc.core.plan.interruption.signs import ALIVE, log_signs, messages_counted
-from tests.core.for_any import for_any
 from tests.core.plan.interruption.healthy import LEADER, an_install, facts, planned, statuses
 
 FAILED = (
@@ -65,7 +64,7 @@ def test_an_error_with_quotes_in_it_is_told_to_its_end() -> None:
     assert log_signs(line, V1_5).failed.endswith(r"provider: no \"prod\" there")
 
 
-@for_any(st.text(), st.lists(st.sampled_from([FAILED, DELETES, PANIC, STARTS, "\x00", '{"message":"'])))
+@given(st.text(), st.lists(st.sampled_from([FAILED, DELETES, PANIC, STARTS, "\x00", '{"message":"'])))
 def test_any_text_is_read(text: str, lines: list[str]) -> None:
     signs = log_signs("\n".join([text, *lines]), V1_5)
     assert all(isinstance(each, str) and len(each) <= 201 for each in (signs.failed, signs.alive, signs.reads))

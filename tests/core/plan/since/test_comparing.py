@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import Identity, Source
@@ -18,7 +19,6 @@ from kubectl_eksdoc.core.plan.since.comparing import findings_since, since
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.errors import BaselineError
 from tests.builders import NOW, a_cluster
-from tests.core.for_any import for_any
 
 FAIL, PASS, UNKNOWN = Status.FAIL, Status.PASS, Status.UNKNOWN
 
@@ -329,13 +329,13 @@ COUNTING = st.builds(
 )
 
 
-@for_any(COUNTING)
+@given(COUNTING)
 def test_beside_itself_nothing_has_changed(side: Side) -> None:
     changes, unchanged = findings_since(side, side)
     assert changes == () and unchanged == sum(each.status is not PASS for each in side.findings)
 
 
-@for_any(COUNTING, COUNTING)
+@given(COUNTING, COUNTING)
 def test_the_other_way_round_is_the_mirror(one_side: Side, other: Side) -> None:
     one_side, other = replace(one_side, suppressed=()), replace(other, suppressed=())
     there, back = findings_since(one_side, other), findings_since(other, one_side)
@@ -355,7 +355,7 @@ def graded(change: FindingSince, worse: bool) -> bool:
     return change.became is Became.CHANGED and change.worse is worse
 
 
-@for_any(COUNTING, COUNTING)
+@given(COUNTING, COUNTING)
 def test_each_finding_is_told_once_and_nothing_is_fixed_that_is_unknown(then: Side, now: Side) -> None:
     changes, unchanged = findings_since(then, now)
     told = Counter(each.now for each in changes if each.now is not None)

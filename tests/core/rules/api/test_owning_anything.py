@@ -19,7 +19,6 @@ from kubectl_eksdoc.core.rules.api.ownership.taking import UNTRACKED
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.places import Place, by
-from tests.core.for_any import for_any
 from tests.core.rules.api.any_workloads import SCHEMA, filled_workloads, workloads
 
 EARLY, LATE = "2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z"
@@ -65,7 +64,7 @@ def test_steps_read_back(one: Any, other: Any) -> None:
     assert canonical(step.replace("{", "{ ", 1)) == step
 
 
-@for_any(sets(), sets(), sets())
+@given(sets(), sets(), sets())
 def test_sets_behave_as_sets(a: Fields, b: Fields, c: Fields) -> None:
     assert Fields.read(a.printed()) == a
     assert set(a | b) == set(a) | set(b)
@@ -77,7 +76,7 @@ def test_sets_behave_as_sets(a: Fields, b: Fields, c: Fields) -> None:
     assert not a.without(a)
 
 
-@for_any(workloads(), workloads())
+@given(workloads(), workloads())
 def test_a_comparison_sees_each_difference_once(one: Doc, other: Doc) -> None:
     seen, back = compare(one, other, SCHEMA.root), compare(other, one, SCHEMA.root)
     assert not (seen.added & seen.changed or seen.added & seen.removed or seen.changed & seen.removed)
@@ -85,13 +84,13 @@ def test_a_comparison_sees_each_difference_once(one: Doc, other: Doc) -> None:
     assert (one == other) <= (not seen.written and not seen.removed)
 
 
-@for_any(filled, filled_workloads(), managers)
+@given(filled, filled_workloads(), managers)
 def test_applying_twice_is_applying_once(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
     once = applied(history(steps), config, manager)
     assert apply(once, config, manager, False, LATE, SCHEMA) == Applied(once)
 
 
-@for_any(filled, filled_workloads(), managers)
+@given(filled, filled_workloads(), managers)
 def test_a_forced_apply_has_what_was_applied(steps: list[tuple[str, str, Doc]], config: Doc, manager: str) -> None:
     result = applied(history(steps), config, manager)
     assert _holds(result, config, SCHEMA.root)
@@ -109,7 +108,7 @@ def _holds(doc: Any, config: Any, place: Place) -> bool:
     return bool(doc == config)
 
 
-@for_any(filled, filled_workloads(), managers, st.booleans())
+@given(filled, filled_workloads(), managers, st.booleans())
 def test_nobody_loses_a_value_of_his_unless_forced(
     steps: list[tuple[str, str, Doc]], config: Doc, manager: str, force: bool
 ) -> None:
@@ -134,7 +133,7 @@ def _with_its_items(path: Path, fields: Fields) -> bool:
     return all(path[: at + 1] in fields for at, step in enumerate(path) if not step.startswith("f:"))
 
 
-@for_any(st.lists(st.tuples(managers, filled_workloads()), min_size=1, max_size=5))
+@given(st.lists(st.tuples(managers, filled_workloads()), min_size=1, max_size=5))
 def test_what_was_owned_stays_owned(steps: list[tuple[str, Doc]]) -> None:
     """After any updates, whatever is there is somebody's, but for the fields nobody owns."""
     live: Doc | None = None
@@ -146,7 +145,7 @@ def test_what_was_owned_stays_owned(steps: list[tuple[str, Doc]]) -> None:
         assert not fields_of(without_entries(live), SCHEMA.root) - owned(live) - UNTRACKED
 
 
-@for_any(writes, workloads())
+@given(writes, workloads())
 def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tuple[str, str, Doc]], new: Doc) -> None:
     live = history(steps)
     result = updated(live, new, "ann", LATE, SCHEMA)
@@ -161,7 +160,7 @@ def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tup
     assert not gained or (mine is not None and mine.time == LATE)
 
 
-@for_any(writes)
+@given(writes)
 def test_whatever_was_written_can_be_read(steps: list[tuple[str, str, Doc]]) -> None:
     doc = history(steps)
     assert (

@@ -17,7 +17,6 @@ from kubectl_eksdoc.core.rules.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.core.rules.api.patches.merge import apply_merge
 from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
-from tests.core.for_any import for_any
 from tests.core.rules.api.pod_fields import PodFields
 
 Patching = Callable[[Doc, Any], Doc]
@@ -96,12 +95,12 @@ def places(value: Any, way: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [w for step, member in inner for w in ((*way, step), *places(member, (*way, step)))]
 
 
-@for_any(docs(PLAIN), docs(PLAIN))
+@given(docs(PLAIN), docs(PLAIN))
 def test_a_merge_patch_of_the_difference_leads_there(before: Doc, after: Doc) -> None:
     assert same(apply_merge(before, difference(before, after)), after)
 
 
-@for_any(docs(SCALARS), docs(PLAIN), docs(PLAIN))
+@given(docs(SCALARS), docs(PLAIN), docs(PLAIN))
 def test_merging_twice_is_merging_once(doc: Doc, before: Doc, after: Doc) -> None:
     patch = difference(before, after)
     once = apply_merge(doc, patch)
@@ -113,7 +112,7 @@ def test_a_pointer_goes_through_its_steps(steps: list[str]) -> None:
     assert pointers.steps(pointers.pointer(steps)) == tuple(steps)
 
 
-@for_any(docs(SCALARS), st.data())
+@given(docs(SCALARS), st.data())
 def test_what_was_removed_can_be_added_again(doc: Doc, data: st.DataObject) -> None:
     found = places(doc)
     if not found:
@@ -130,7 +129,7 @@ def test_what_was_removed_can_be_added_again(doc: Doc, data: st.DataObject) -> N
     assert same(apply_json_patch(doc, tested), doc)
 
 
-@for_any(docs(SCALARS), st.data())
+@given(docs(SCALARS), st.data())
 def test_what_was_moved_can_be_moved_back(doc: Doc, data: st.DataObject) -> None:
     found = places(doc)
     if not found:
@@ -152,7 +151,7 @@ def test_asking_for_an_order_loses_no_entry(held: list[Doc], wanted: list[str]) 
     assert [n for n in names if n in wanted] == [n for n in wanted if n in names]
 
 
-@for_any(ENTRIES, ENTRIES, st.permutations("abcdef"))
+@given(ENTRIES, ENTRIES, st.permutations("abcdef"))
 def test_merging_in_an_order_has_the_entries_of_both(held: list[Doc], added: list[Doc], wanted: list[str]) -> None:
     if not held and not added:
         return
@@ -165,7 +164,7 @@ def test_merging_in_an_order_has_the_entries_of_both(held: list[Doc], added: lis
     assert [entry["name"] for entry in after] == [name for name in wanted if name in found]
 
 
-@for_any(docs(PLAIN), ENTRIES, st.lists(st.sampled_from("abc"), unique=True))
+@given(docs(PLAIN), ENTRIES, st.lists(st.sampled_from("abc"), unique=True))
 def test_the_whole_object_as_its_patch_changes_nothing(doc: Doc, containers: list[Doc], finalizers: list[str]) -> None:
     whole = {**doc, "spec": {"containers": containers, "x": doc}, "metadata": {"finalizers": finalizers}}
     assert same(strategically(whole, whole), whole)
@@ -173,7 +172,7 @@ def test_the_whole_object_as_its_patch_changes_nothing(doc: Doc, containers: lis
 
 
 @pytest.mark.parametrize("apply", [apply_merge, apply_json_patch, strategically])
-@for_any(docs(SCALARS) | STRATEGIC, st.one_of(ANY_JSON, docs(SCALARS), STRATEGIC, OPERATIONS), quick=40)
+@given(docs(SCALARS) | STRATEGIC, st.one_of(ANY_JSON, docs(SCALARS), STRATEGIC, OPERATIONS))
 @example({}, {"spec": {"containers": [{"name": {}}]}})
 def test_any_patch_is_applied_or_refused_and_changes_nothing_in_place(apply: Patching, doc: Doc, patch: Any) -> None:
     held, given_patch = copy.deepcopy(doc), copy.deepcopy(patch)

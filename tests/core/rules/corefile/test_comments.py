@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.corefile.lexer import tokens, without_comments
 from kubectl_eksdoc.core.rules.keeping.digests import Digests, has_digest
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from tests.core.for_any import for_any
 
 COREFILE = """\
 # the password is hunter2
@@ -28,7 +28,7 @@ def test_no_comment_is_kept() -> None:
     assert Keep(Digests(b"a key")).config_value("Corefile", ".:53 {\n  errors\n}\n") == ".:53 {\n  errors\n}\n"
 
 
-@for_any(text=st.text(alphabet='# \n\r\t"\\ab\ufeff{}', max_size=30))
+@given(text=st.text(alphabet='# \n\r\t"\\ab\ufeff{}', max_size=30))
 def test_the_tokens_are_the_same_on_the_same_lines(text: str) -> None:
     replaced = without_comments(text, lambda _: "digest")
     assert [(each.text, each.line) for each in tokens(replaced)] == [(each.text, each.line) for each in tokens(text)]

@@ -14,7 +14,6 @@ from kubectl_eksdoc.core.rules.corefile.lexer import tokens
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, lameducks, refusals
 from tests import raw_facts
-from tests.core.for_any import for_any
 from tests.core.for_each import for_each
 from tests.core.rules.corefile.test_recorded import CASES
 
@@ -208,7 +207,7 @@ def others(text: str) -> list[str]:
     return [line for line in lines if line.strip(" \t\r")[:1] not in ("", "{", "}")]
 
 
-@for_any(text=_FILES, seconds=some.integers(0, 60))
+@given(text=_FILES, seconds=some.integers(0, 60))
 @example(text=EKS, seconds=20)
 def test_an_edit_touches_its_lines_alone(text: str, seconds: int) -> None:
     corefile = read(text)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.rules.keeping.digests import MARK, Digests, is_digest
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
 from kubectl_eksdoc.core.rules.keeping.secrets import known_forms
-from tests.core.for_any import for_any
 
 KEEP = Keep(Digests(b"a key"))
 
@@ -29,7 +28,7 @@ SECRETS = (
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-@for_any(before=st.text(alphabet=" \n:='{},", max_size=5), after=st.text(alphabet=" \n,;}", max_size=5))
+@given(before=st.text(alphabet=" \n:='{},", max_size=5), after=st.text(alphabet=" \n,;}", max_size=5))
 def test_a_text_that_is_kept_is_kept_without_it(secret: str, before: str, after: str) -> None:
     kept = KEEP.text(f"reload 30s{before} {secret} {after}ready")
     assert secret not in kept

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.nodes import Node
@@ -15,7 +16,7 @@ from kubectl_eksdoc.core.rules.scheduling.attach_limits import EBS, Attached, eb
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from tests.builders import ROOM, a_claimed, a_node, a_pod
-from tests.core.for_any import for_any
+from tests.examples import examples
 
 EFS = "efs.csi.aws.com"
 LATE = "WaitForFirstConsumer"
@@ -221,13 +222,12 @@ def ebs_volumes(pods: list[Pod]) -> set[str]:
     return found
 
 
-@for_any(
+@settings(max_examples=examples(200))
+@given(
     st.integers(0, 5),
     ATTACHED,
     st.lists(st.tuples(PODS, st.sampled_from(NODES)), max_size=6),
     st.data(),
-    quick=40,
-    full=200,
 )
 def test_putting_then_taking_restores_the_state(
     limit: int,
@@ -252,7 +252,8 @@ def test_putting_then_taking_restores_the_state(
     assert {name: state(seat.attached) for name, seat in occupancy.seats.items()} == before
 
 
-@for_any(st.integers(0, 5), ATTACHED, st.lists(PODS, max_size=10), quick=40, full=200)
+@settings(max_examples=examples(200))
+@given(st.integers(0, 5), ATTACHED, st.lists(PODS, max_size=10))
 def test_a_limit_is_never_passed_and_no_pod_is_refused_for_nothing(
     limit: int, attached: tuple[tuple[str, str], ...], pods: list[Pod]
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.nodes import Node, Taint
@@ -19,7 +20,7 @@ from kubectl_eksdoc.core.rules.scheduling.pod_classes import Likeness
 from kubectl_eksdoc.core.rules.scheduling.refusals import Filter
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from tests.builders import a_node, a_pod, ago
-from tests.core.for_any import for_any
+from tests.examples import examples
 
 NAMESPACES = {"a": {"team": "x"}, "b": {"team": "x"}, "c": {}}
 ZONE, HOST = "zone", "host"
@@ -174,7 +175,8 @@ def check(occupancy: Occupancy, nodes: dict[str, Node], placed: list[Placed], as
         assert quick == {n for n in occupancy.seats if occupancy.refusal(kind, n) is None}
 
 
-@for_any(st.data(), quick=40, full=150)
+@settings(max_examples=examples(150))
+@given(st.data())
 def test_counting_along_is_counting_anew(data: st.DataObject) -> None:
     nodes = {name: node(name, data.draw(ZONES)) for name in NODES}
     pods = data.draw(st.lists(PODS, min_size=1, max_size=5))

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -154,7 +154,6 @@ crowds = st.lists(
 
 
 @given(crowds, st.integers(1, 1200), st.integers(-1, 3), st.integers(0, 3))
-@settings(deadline=None)
 def test_victims_are_lower_make_room_and_none_goes_in_vain(
     crowd: list[tuple[int, int, int, bool]], cpu: int, priority: int, allowed: int
 ) -> None:

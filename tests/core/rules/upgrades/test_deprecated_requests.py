@@ -15,7 +15,6 @@ from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import (
 )
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse, text
-from tests.core.for_any import for_any
 
 BUDGETS = DeprecatedRequest("policy", "v1beta1", "poddisruptionbudgets", "", "1.25")
 AS_SERVED = (
@@ -138,7 +137,7 @@ _REQUESTS = st.builds(
 )
 
 
-@for_any(st.lists(_REQUESTS, max_size=4))
+@given(st.lists(_REQUESTS, max_size=4))
 def test_whatever_is_written_is_read(requests: list[DeprecatedRequest]) -> None:
     written = "".join(
         line(

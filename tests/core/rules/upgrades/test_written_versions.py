@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.core.rules.upgrades.written_versions import innocent, row_of, written
-from tests.core.for_any import for_any
 
 FLOW = "flowcontrol.apiserver.k8s.io/v1beta2"
 BY_KUBECTL = Written(WrittenBy.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "kubectl", "Update", "t")
@@ -102,7 +102,7 @@ _JSON = st.recursive(
 )
 
 
-@for_any(st.dictionaries(st.sampled_from(["kind", "metadata", "apiVersion"]), _JSON), _JSON)
+@given(st.dictionaries(st.sampled_from(["kind", "metadata", "apiVersion"]), _JSON), _JSON)
 def test_no_document_breaks_it(found: dict, last: object) -> None:
     for sign in written(found, last):
         assert sign.api_version

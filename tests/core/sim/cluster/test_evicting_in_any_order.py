@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags
 from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.facts import StoredFacts
-from tests.core.for_any import for_any
+from tests.examples import examples
 
 START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
 BUDGETS = "poddisruptionbudgets.policy"
@@ -127,12 +127,12 @@ def _ready(doc: Doc) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
-@for_any(
+@settings(max_examples=examples(60))
+@given(
     APPS,
     ASKS,
     st.lists(st.floats(0.0, 20.0), min_size=1, max_size=5),
     st.builds(Lags, st.floats(0, 1), st.floats(0, 1), st.floats(0, 3), st.floats(0, 1)),
-    full=60,
 )
 def test_no_budget_is_exceeded_and_nothing_is_lost(
     apps: list[Any], asks: list[tuple[int, float]], seconds: list[float], lags: Lags
@@ -149,7 +149,7 @@ def test_no_budget_is_exceeded_and_nothing_is_lost(
 
 
 @given(APPS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 def test_every_pod_that_can_be_spared_is_granted(apps: list[Any]) -> None:
     """A server that refused everything would exceed no budget either."""
     world = Guarded(apps, [5.0], Lags())

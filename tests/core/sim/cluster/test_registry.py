@@ -17,7 +17,6 @@ from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Item, Store
 from kubectl_eksdoc.core.sim.cluster.times import rfc3339
 from kubectl_eksdoc.core.sim.cluster.traits import by_resource
-from tests.core.for_any import for_any
 
 START = datetime(2026, 11, 20, 8, 0, 0, 500_000, tzinfo=timezone.utc)
 FINALIZERS = st.lists(st.sampled_from(["a/x", "b/y"]), unique=True)
@@ -52,7 +51,7 @@ def seconds_to_stop(of: Doc, asked: int | None) -> int:
     return wanted if wanted >= 0 else 1
 
 
-@for_any(PODS, GRACES)
+@given(PODS, GRACES)
 def test_a_pod_goes_when_nobody_has_to_stop_or_release_it(of: Doc, asked: int | None) -> None:
     into = registry()
     made = a_pod(into, of)

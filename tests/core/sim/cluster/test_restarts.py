@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from tests.core.for_any import for_any
 from tests.core.sim.cluster.planes import Steady, a_node_doc, a_plane
 from tests.core.sim.workloads.world import a_template, a_workload
 
@@ -125,7 +125,7 @@ def shape(plane: ControlPlane) -> Doc:
     }
 
 
-@for_any(SCRIPTS, st.lists(MOMENTS, min_size=1, max_size=6), quick=12)
+@given(SCRIPTS, st.lists(MOMENTS, min_size=1, max_size=6))
 def test_the_end_is_the_same(script: list[tuple[float, str]], restarts: list[float]) -> None:
     assert ended(script, restarts) == ended(script, [])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.facts import StoredFacts
-from tests.core.for_any import for_any
 from tests.core.sim.cluster.planes import BUDGETS, PODS, START, a_budget_doc, a_pod_doc
 
 APPS = st.sampled_from(["a", "b", "c"])
@@ -29,7 +29,7 @@ def put(plane: ControlPlane, resource: str, name: str, app: str | None) -> None:
         plane.store.replace(item, with_value(doc, ("metadata", "uid"), item.uid))
 
 
-@for_any(STEPS)
+@given(STEPS)
 def test_it_is_what_asking_everybody_would_say(steps: list[tuple[str, str, str | None]]) -> None:
     plane = ControlPlane(START, StoredFacts())
     for what, name, app in steps:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
 from kubectl_eksdoc.core.sim.cluster.workloads.pod_garbage import PodGarbage
 from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints
-from tests.core.for_any import for_any
 from tests.core.sim.workloads.world import World, a_node, a_template, a_workload, phase
 
 SETS = "daemonsets.apps"
@@ -179,7 +179,7 @@ DEEDS = st.lists(
 )
 
 
-@for_any(DEEDS)
+@given(DEEDS)
 def test_in_the_end_every_node_that_allows_it_has_exactly_one(deeds: list[tuple[str, int]]) -> None:
     world = a_world()
     for what, number in deeds:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -15,7 +16,6 @@ from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
 from kubectl_eksdoc.core.sim.cluster.workloads.rollout_sizes import limits_of
-from tests.core.for_any import for_any
 from tests.core.sim.workloads.world import World, a_template, a_workload, phase
 
 DEPLOYMENTS, SETS = "deployments.apps", "replicasets.apps"
@@ -260,7 +260,7 @@ AMOUNTS = st.one_of(st.integers(0, 4), st.sampled_from(("0%", "25%", "50%", "100
 STEPS = st.lists(st.tuples(st.sampled_from(("change", "some", "all", "run")), st.integers(1, 5)), max_size=20)
 
 
-@for_any(st.integers(1, 7), AMOUNTS, AMOUNTS, STEPS)
+@given(st.integers(1, 7), AMOUNTS, AMOUNTS, STEPS)
 def test_a_rolling_update_keeps_within_its_limits(
     replicas: int, surge: Any, away: Any, steps: list[tuple[str, int]]
 ) -> None:
@@ -299,7 +299,7 @@ ANYTHING = st.lists(
 )
 
 
-@for_any(st.integers(1, 5), AMOUNTS, AMOUNTS, ANYTHING, st.sampled_from(("RollingUpdate", "Recreate")))
+@given(st.integers(1, 5), AMOUNTS, AMOUNTS, ANYTHING, st.sampled_from(("RollingUpdate", "Recreate")))
 def test_whatever_happens_it_comes_to_rest_as_wanted(
     replicas: int, surge: Any, away: Any, steps: list[tuple[str, int]], kind: str
 ) -> None:

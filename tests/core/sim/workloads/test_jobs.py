@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -13,7 +14,6 @@ from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
 from kubectl_eksdoc.core.sim.cluster.workloads.job_ends import EndedJobs
 from kubectl_eksdoc.core.sim.cluster.workloads.job_indexes import parsed, written
 from kubectl_eksdoc.core.sim.cluster.workloads.jobs import Jobs
-from tests.core.for_any import for_any
 from tests.core.sim.workloads.world import World, a_template, names, phase
 
 JOBS = "jobs.batch"
@@ -253,7 +253,7 @@ DEEDS = st.lists(
 )
 
 
-@for_any(DEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.sampled_from(("NonIndexed", "Indexed")))
+@given(DEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.sampled_from(("NonIndexed", "Indexed")))
 def test_it_ends_either_way_and_counts_every_pod_once(
     deeds: list[tuple[str, int]], completions: int, parallelism: int, limit: int, mode: str
 ) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
-from tests.core.for_any import for_any
 from tests.core.sim.workloads.world import World, a_pod, a_workload, names, phase
 
 SETS = "replicasets.apps"
@@ -228,7 +228,7 @@ DEEDS = st.lists(
 )
 
 
-@for_any(DEEDS)
+@given(DEEDS)
 def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: list[tuple[str, int]]) -> None:
     world = running(3)
     for what, number in deeds:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.claim_protection import ClaimProtection
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
 from kubectl_eksdoc.core.sim.cluster.workloads.stateful_sets import StatefulSets
-from tests.core.for_any import for_any
 from tests.core.sim.workloads.world import World, a_pod, a_template, a_workload, names, phase
 
 SETS = "statefulsets.apps"
@@ -257,7 +257,7 @@ DEEDS = st.lists(
 )
 
 
-@for_any(DEEDS, st.sampled_from(("OrderedReady", "Parallel")))
+@given(DEEDS, st.sampled_from(("OrderedReady", "Parallel")))
 def test_no_ordinal_is_there_twice_and_all_are_there_in_the_end(deeds: list[tuple[str, int]], policy: str) -> None:
     world = running(3, podManagementPolicy=policy)
     living: dict[str, str] = {pod.key[1]: pod.uid for pod in world.pods()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -16,7 +17,6 @@ from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 from kubectl_eksdoc.core.rules.keeping.digests import Digests
-from tests.core.for_any import for_any
 from tests.core.plan.addon.aftermath.revised import daemon_set, template
 
 SCHEMA = schema_of("apps/v1", "DaemonSet")
@@ -99,7 +99,7 @@ def templates(draw: st.DrawFn) -> Doc:
     return made
 
 
-@for_any(before=templates(), live=templates(), data=st.data())
+@given(before=templates(), live=templates(), data=st.data())
 def test_it_gives_back_what_is_asked_for_and_changes_nothing_else(before: Doc, live: Doc, data: st.DataObject) -> None:
     old, new = daemon_set(before), daemon_set(live, resourceVersion="7")
     changed = sorted(path for path in differing(old, new, SCHEMA) if path[:2] == ("f:spec", "f:template"))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import AT_ONCE, Step, Untold, Untouched, slots, step_at
-from tests.core.for_any import for_any
 from tests.core.plan.addon.aftermath.revised import META, at, daemon_set, lived, template, written
 
 A, B, C = (template(image) for image in ("v1.19.0-eksbuild.1", "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"))
@@ -127,7 +126,6 @@ _TEMPLATES = [template("v1", {"X": value}) for value in ("a", "b", "c", "d")]
 _STORIES = st.lists(st.tuples(st.integers(1, 4000), st.integers(0, 3)), min_size=1, max_size=8)
 
 
-@settings(deadline=None)
 @given(story=_STORIES, update=st.integers(0, 12_000), noted=st.booleans())
 def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted: bool) -> None:
     """Whatever templates came and came again; only the first that comes soon after an update may be its own."""
@@ -149,7 +147,7 @@ def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted
         assert not before or not after
 
 
-@for_any(
+@given(
     doc=st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=6),
         lambda inner: (

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from kubectl_eksdoc.core.plan.addon.schema.changes import SchemaChanges, changes
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from tests.core.for_any import for_any
 from tests.core.plan.addon.schema.any_schemas import PAIRS, PUBLISHED, nonsense, schemas
+from tests.examples import examples
 
 
 def between(old: dict[str, Any], new: dict[str, Any]) -> SchemaChanges:
@@ -113,12 +114,12 @@ def test_a_key_that_an_open_object_takes_anyway_is_not_refused() -> None:
     assert not removed.refused
 
 
-@for_any(schemas())
+@given(schemas())
 def test_nothing_differs_from_itself(schema: dict[str, Any]) -> None:
     assert between(schema, schema) == SchemaChanges()
 
 
-@for_any(schemas(), schemas())
+@given(schemas(), schemas())
 def test_backwards_is_the_mirror(old: dict[str, Any], new: dict[str, Any]) -> None:
     found = between(old, new)
     assert mirrored(found, between(new, old))
@@ -126,7 +127,8 @@ def test_backwards_is_the_mirror(old: dict[str, Any], new: dict[str, Any]) -> No
         assert [str(one) for one in each if not str(one)] == []
 
 
-@for_any(nonsense, nonsense, full=50)
+@settings(max_examples=examples(50))
+@given(nonsense, nonsense)
 def test_any_json_is_compared_without_an_error(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert mirrored(between(old, new), between(new, old))
     assert not between(old, old)

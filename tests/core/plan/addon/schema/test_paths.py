@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example
+from hypothesis import example, given
 
 from kubectl_eksdoc.core.plan.addon.schema.allowed import Allowed
 from kubectl_eksdoc.core.plan.addon.schema.paths import GOES_ON, paths
-from tests.core.for_any import for_any
 from tests.core.plan.addon.schema.any_schemas import PUBLISHED, nonsense, schemas
 
 
@@ -107,14 +106,14 @@ def test_a_schema_that_would_make_millions_of_paths_is_cut_and_says_so() -> None
     assert ((), GOES_ON) in paths({"$ref": "#/definitions/L0", "definitions": doubled}).unclear
 
 
-@for_any(schemas())
+@given(schemas())
 def test_schemas_of_this_kind_are_understood(schema: dict[str, Any]) -> None:
     found = paths(schema)
     assert [text for _, text in found.unclear if "no type fits" not in text and "anyOf" not in text] == []
     assert all(path[:-1] in found for path in found.at if path)
 
 
-@for_any(nonsense)
+@given(nonsense)
 @example({"enum": [{"\n": None}]})
 def test_any_json_is_read_without_an_error(schema: dict[str, Any]) -> None:
     assert [each for each in paths(schema) if "\n" in str(each)] == []

@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
-from tests.core.for_any import for_any
 from tests.core.plan.addon.terraform.worlds import NEW, OLD, World, judged, values
+from tests.examples import examples
 from tests.host.terraform_plans import a_change, a_plan
 
 LATER = object()
@@ -31,10 +32,10 @@ ACTIONS = st.sampled_from(
 )
 
 
-@for_any(
+@settings(max_examples=examples(120))
+@given(
     st.lists(st.tuples(ACTIONS, st.fixed_dictionaries(GIVEN)), min_size=1, max_size=3),
     st.sampled_from([{"vpc-cni"}, set()]),
-    full=120,
 )
 def test_anything(wanted: list[tuple[tuple[str, ...], dict[str, Any]]], managed: set[str]) -> None:
     world = World(managed={name: addon for name, addon in World().managed.items() if name in managed})

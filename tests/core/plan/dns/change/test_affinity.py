@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.placement import NodeDemand
 from kubectl_eksdoc.core.plan.dns.change.affinity import NOT_SPOT, node_terms, of_schema, with_spot, without_spot
 from tests.addon.stand_in.coredns import AFFINITY
-from tests.core.for_any import for_any
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _EXPRESSIONS = st.lists(
@@ -42,7 +42,7 @@ def accepts(affinity: Doc, labels: dict[str, str]) -> bool:
     return NodeDemand((), node_terms(affinity)).accepts("n", labels)
 
 
-@for_any(AFFINITIES, LABELS)
+@given(AFFINITIES, LABELS)
 def test_spot_nodes_are_left_out_and_of_others_nothing_changes(affinity: Doc, labels: dict[str, str]) -> None:
     before = copy.deepcopy(affinity)
     made = without_spot(affinity)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
@@ -25,8 +26,8 @@ from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
 from kubectl_eksdoc.core.rules.keeping.digests import MARK
 from tests.addon.stand_in.coredns import AFFINITY
 from tests.builders import ROOM, a_cluster
-from tests.core.for_any import for_any
 from tests.core.plan.dns import made
+from tests.examples import examples
 
 SCHEMAS = Path(__file__).parents[4] / "data" / "aws" / "eks" / "schemas"
 SCALES, SCALES_NOT, OLD = "v1.10.1-eksbuild.11", "v1.11.1-eksbuild.8", "v1.8.7-eksbuild.4"
@@ -95,7 +96,8 @@ _WISHES = st.builds(
 _SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "podDisruptionBudget"}
 
 
-@for_any(_OTHERS, _WISHES, full=60)
+@settings(max_examples=examples(60))
+@given(_OTHERS, _WISHES)
 def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wishes: Wishes) -> None:
     found = change(wishes, values)
     assert found.refusals == () and found.values is not None

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -29,7 +30,6 @@ from kubectl_eksdoc.core.plan.metadata.fixes.fix import (
 )
 from kubectl_eksdoc.core.plan.metadata.groups import nodes_alike
 from kubectl_eksdoc.core.rules.metadata_service import NESTED, POD, Reach
-from tests.core.for_any import for_any
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import (
     AMI,
     LABELS,
@@ -268,7 +268,7 @@ def clouds(draw: some.DrawFn) -> Cloud:
     return of
 
 
-@for_any(clouds(), some.sampled_from([POD, NESTED]))
+@given(clouds(), some.sampled_from([POD, NESTED]))
 def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> None:
     facts = of.facts()
     for alike in nodes_alike(facts, hops):
@@ -286,7 +286,7 @@ def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> No
             assert each.act is None or each.name in CARRIED_OUT
 
 
-@for_any(clouds())
+@given(clouds())
 def test_no_name_ends_a_word_of_a_command(of: Cloud) -> None:
     facts = of.facts()
     for alike in nodes_alike(facts):
@@ -296,7 +296,7 @@ def test_no_name_ends_a_word_of_a_command(of: Cloud) -> None:
                 assert not {"reboot", "id"} & {*words}, line
 
 
-@for_any(clouds(), some.sampled_from([POD, NESTED]))
+@given(clouds(), some.sampled_from([POD, NESTED]))
 def test_what_is_done_makes_the_pods_reach_it(of: Cloud, hops: int) -> None:
     from kubectl_eksdoc.core.rules.metadata_service import verdict
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -10,7 +11,6 @@ from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata_probe import Ask, Family, Report, Seen, Step
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause, Diagnosis, diagnosis
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from tests.core.for_any import for_any
 
 OK, NO_TOKEN, NO = 200, 401, 403
 REFUSED, TIMEOUT, RESET = 7, 28, 56
@@ -147,7 +147,7 @@ options = some.none() | some.builds(
 )
 
 
-@for_any(answers, answers, options, some.sampled_from(Family))
+@given(answers, answers, options, some.sampled_from(Family))
 def test_reach_is_never_better_than_what_was_seen(
     own: Report | Unknown, host: Report | Unknown, options: MetadataOptions | None, family: Family
 ) -> None:
