@@ -28,7 +28,7 @@ help:
 	@echo "make demo       install into $(VENV) and plan a drain of the built-in cluster"
 	@echo "make quick      the tests near what changed since main, at most a minute"
 	@echo "make test       all tests but the long ones"
-	@echo "make test-long  the tests that take minutes, and properties with all their examples"
+	@echo "make test-long  the long tests, and all examples of properties"
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the generated documents"
