@@ -53,9 +53,8 @@ quick: $(VENV)/.installed-test
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not long" || $(DETAILS)
 
-test-long: export EKSDOC_EXAMPLES = all
 test-long: $(VENV)/.installed-test
-	$(PYTEST) -m "long or hypothesis" || $(DETAILS)
+	export EKSDOC_EXAMPLES=all; $(PYTEST) -m "long or hypothesis" || $(DETAILS)
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .
