@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
 from tests.aws.answers import RECORDED, Scripted
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted
+from tests.examples import one_in
 
 EVERYTHING = tuple(WHOSE)
 
@@ -118,7 +119,7 @@ QUESTIONS = sorted(set().union(*WHOSE.values()))
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("refusal", ["denied", "throttled", "garbled", "missing"])
+@pytest.mark.parametrize("refusal", one_in(4, ["denied", "throttled", "garbled", "missing"]))
 def test_one_question_that_is_not_answered_takes_nothing_else_with_it(question: str, refusal: str) -> None:
     action = question.replace("service-quotas:", "servicequotas:")
     answers: dict[str, Any] = {

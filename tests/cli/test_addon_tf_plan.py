@@ -15,6 +15,7 @@ from tests.cli.running import Ran, run_cli
 from tests.cli.test_addon_diff import a_snapshot
 from tests.contracts.source import ROOT
 from tests.core.plan.addon.terraform.worlds import MODULE, SPELLINGS, values
+from tests.examples import one_in
 from tests.host.terraform_plans import a_change, a_plan, written
 
 KEPT = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
@@ -29,7 +30,7 @@ def unwrapped(ran: Ran) -> str:
     return " ".join(ran.out.split())
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("spelling", one_in(3, SPELLINGS))
 def test_the_incident_is_refused_with_its_address(spelling: str, tmp_path: Path) -> None:
     ran = judged(tmp_path, an_incident(spelling))
     assert ran.code == 1 and MODULE in unwrapped(ran) and "critical: DISABLE_TCP_EARLY_DEMUX" in unwrapped(ran)
@@ -57,7 +58,9 @@ def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None
     assert ran.code == 5 and "addon_version is known after apply only" in unwrapped(ran)
 
 
-@pytest.mark.parametrize("sensitive", [True, {"configuration_values": True}, {"configuration_values": {"a": True}}])
+@pytest.mark.parametrize(
+    "sensitive", one_in(3, [True, {"configuration_values": True}, {"configuration_values": {"a": True}}])
+)
 def test_what_is_sensitive_is_never_printed_and_never_passes(sensitive: Any, tmp_path: Path) -> None:
     secret = json.dumps({"env": {"PASSWORD": "hunter2"}})
     document = an_incident(configuration_values=secret)

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.metadata import distributions, requires
 from pathlib import Path
 
+import pytest
+
 from tests.contracts.source import PACKAGE, ROOT, files, outline
 
 CONFIG = configparser.ConfigParser()
@@ -71,6 +73,7 @@ def test_what_the_package_imports_is_declared() -> None:
         assert name in names("\n".join(requires(bringer) or ())), f"{bringer} no longer brings {name}"
 
 
+@pytest.mark.long
 def test_what_tests_and_tools_import_is_declared() -> None:
     paths = [path for top in ("tests", "tools", "bench") for path in files(ROOT / top)]
     assert imported(paths) - COMES_WITH.keys() <= RUNTIME | TEST

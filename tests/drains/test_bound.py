@@ -13,6 +13,7 @@ from tests.drains.bound import announced, lower_bound_s, planned
 from tests.drains.drainers import LAGS, ours, served, told
 from tests.drains.shapes import Shape, large, small
 from tests.drains.watched import Watched
+from tests.examples import one_in
 
 CLOSE = 1.10
 """So much longer than its bound a run may take."""
@@ -37,7 +38,7 @@ def check(watched: Watched, plan: DrainPlan, shape: Shape) -> float:
     return bound_s
 
 
-@pytest.mark.parametrize("make", [small, large])
+@pytest.mark.parametrize("make", one_in(2, [small, large]))
 def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]) -> None:
     """Nothing is lost between two pods: what is there too much is a look at the first cordons."""
     shape = make()

@@ -21,6 +21,7 @@ from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.invocation import again, dump_folder
 from kubectl_eksdoc.render.drain.steps import answer, steps
+from tests.examples import one_in
 from tests.render.plans import CLUSTER, SALE, SHELL, WEB, a_finding, a_target, a_view, an_empty_plan
 from tests.render.test_recorded import READERS, view_of
 
@@ -144,7 +145,7 @@ def test_partial_is_offered_where_more_pods_would_go() -> None:
     assert "1 more pod goes" in commands(blocked_by(blocked, ("web", PodVerdict.HELD, ())))["--partial"]
 
 
-@pytest.mark.parametrize("name", list(READERS))
+@pytest.mark.parametrize("name", one_in(4, list(READERS)))
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_last_screen_has_the_answer(name: str, width: int) -> None:
     view = view_of(name)

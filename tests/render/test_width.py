@@ -14,6 +14,7 @@ from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.steps import steps
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.tables import Cell, Column, plain
+from tests.examples import one_in
 from tests.render.comparisons import BASELINE, a_compared_view
 from tests.render.plans import NODES, PLAN, a_target, a_view
 
@@ -73,7 +74,7 @@ def too_wide(view: DrainView, look: Look) -> list[str]:
     return [line for line in lines if len(line) > look.width and line.strip() not in commands]
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+@pytest.mark.parametrize("width", one_in(2, [60, 80, 100, 120, 200]))
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize(
     "view",

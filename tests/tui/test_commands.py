@@ -11,6 +11,7 @@ from kubectl_eksdoc.tui import commands
 from kubectl_eksdoc.tui.commands import COMMANDS, Typed
 from kubectl_eksdoc.tui.keys import KEYS, Page
 from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.examples import one_in
 from tests.tui.pilots import drive, lines, press
 
 Demo = Pilot[int]
@@ -71,7 +72,7 @@ def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "page"),
-    [("pdb", Page.HEADROOM), ("wave", Page.WAVES), ("block", Page.BLOCKERS), ("what", Page.WHAT_IF)],
+    one_in(4, [("pdb", Page.HEADROOM), ("wave", Page.WAVES), ("block", Page.BLOCKERS), ("what", Page.WHAT_IF)]),
 )
 def test_a_page_is_opened_by_its_name(typed: str, page: Page) -> None:
     async def type_it(pilot: Demo, screen: PlanScreen) -> None:

@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.examples import one_in
 from tests.render.test_golden import check_golden
 from tests.tui.pictures import DOCS, PICTURES, check_picture
 from tests.tui.pilots import NARROW, WIDE, drive, lines, press
@@ -59,7 +60,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("page", "size", "name"), CASES)
+@pytest.mark.parametrize(("page", "size", "name"), one_in(3, CASES))
 def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         await check_page(page, name, pilot)
@@ -67,7 +68,7 @@ def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str)
     drive(look, size=size)
 
 
-@pytest.mark.parametrize("page", ["nodes", "waves", "budgets", "pods", "knobs"])
+@pytest.mark.parametrize("page", one_in(5, ["nodes", "waves", "budgets", "pods", "knobs"]))
 def test_and_like_this_in_ascii(page: str) -> None:
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         await check_page(page, "ascii", pilot)

@@ -17,6 +17,7 @@ from kubectl_eksdoc.tui.keys import KEYS, Page
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.examples import one_in
 from tests.tui.pilots import NARROW, a_demo, drive, lines, planned, press, read_demo
 
 Demo = Pilot[int]
@@ -58,13 +59,16 @@ def test_marks_and_their_undoing() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "marked"),
-    [
-        (("m", "n"), set()),
-        (("m", "g"), {f"blue-{n}" for n in range(1, 9)}),
-        (("m", "n", "j", "space", "j", "j", "ctrl+@"), {"blue-2", "blue-3", "blue-4", "blue-5"}),
-        (("m", "n", "slash", *"spot", "enter", "m", "f"), {"spot-1", "spot-2"}),
-        (("ctrl+backslash",), set()),
-    ],
+    one_in(
+        3,
+        [
+            (("m", "n"), set()),
+            (("m", "g"), {f"blue-{n}" for n in range(1, 9)}),
+            (("m", "n", "j", "space", "j", "j", "ctrl+@"), {"blue-2", "blue-3", "blue-4", "blue-5"}),
+            (("m", "n", "slash", *"spot", "enter", "m", "f"), {"spot-1", "spot-2"}),
+            (("ctrl+backslash",), set()),
+        ],
+    ),
 )
 def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> None:
     async def mark(pilot: Demo, screen: PlanScreen) -> None:
@@ -117,13 +121,16 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
 
 @pytest.mark.parametrize(
     ("key", "page", "seen"),
-    [
-        ("2", Page.HEADROOM, "[2] PDB headroom"),
-        ("3", Page.WAVES, "[3] Waves"),
-        ("4", Page.BLOCKERS, "[4] Blockers"),
-        ("b", Page.BLOCKERS, "what it means and what to do"),
-        ("=", Page.WHAT_IF, "A → now"),
-    ],
+    one_in(
+        3,
+        [
+            ("2", Page.HEADROOM, "[2] PDB headroom"),
+            ("3", Page.WAVES, "[3] Waves"),
+            ("4", Page.BLOCKERS, "[4] Blockers"),
+            ("b", Page.BLOCKERS, "what it means and what to do"),
+            ("=", Page.WHAT_IF, "A → now"),
+        ],
+    ),
 )
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_every_page_opens_by_its_key_and_esc_goes_back(key: str, page: Page, seen: str, size: tuple[int, int]) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.examples import one_in
+
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
@@ -107,7 +109,9 @@ LISTS: list[tuple[str, str, str, dict[str, Any], Make]] = [
 ]
 
 
-@pytest.mark.parametrize(("service", "operation", "key", "asked", "make"), LISTS, ids=[row[1] for row in LISTS])
+@pytest.mark.parametrize(
+    ("service", "operation", "key", "asked", "make"), one_in(3, LISTS), ids=[row[1] for row in LISTS]
+)
 def test_three_pages(
     aws: World, eks: Any, service: str, operation: str, key: str, asked: dict[str, Any], make: Make
 ) -> None:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom
 from tests.cli.check import asked
 from tests.cli.running import Ran
+from tests.examples import one_in
 
 NOW = datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc)
 """Of the demo."""
@@ -161,7 +162,7 @@ def test_an_entry_without_an_end_is_refused_before_anything_is_read(tmp_path: Pa
 EVERY_FORMAT = [*(pytest.param(each, marks=pytest.mark.long) for each in ("wide", "markdown")), "table"]
 
 
-@pytest.mark.parametrize("output", [*EVERY_FORMAT, "junit", "sarif"])
+@pytest.mark.parametrize("output", one_in(3, [*EVERY_FORMAT, "junit", "sarif"]))
 def test_every_format_has_something_to_say(output: str) -> None:
     ran = check("-o", output, "--ascii")
     assert ran.code == 1

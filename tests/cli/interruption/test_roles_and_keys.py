@@ -13,6 +13,7 @@ import pytest
 from tests.aws.test_live import prod
 from tests.cli.interruption.incident import QUEUE, ROLE, Incident, carry_out, happened, values_in
 from tests.embedded.clients import worlds
+from tests.examples import one_in
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -127,13 +128,22 @@ def settings(ann: Incident, queue: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "env", "config_map", "set_there", "values"),
-    [
-        ("v0.31.3", {}, QUEUE, True, {"settings": {"aws": {"interruptionQueueName": QUEUE}}}),
-        ("v0.31.3", {"INTERRUPTION_QUEUE": QUEUE}, "", False, {"settings": {"aws": {"interruptionQueueName": QUEUE}}}),
-        ("v0.32.0", {}, QUEUE, True, {"settings": {"interruptionQueue": QUEUE}}),
-        ("v0.33.0", {}, QUEUE, False, {"settings": {"interruptionQueue": QUEUE}}),
-        ("1.5.0", {"INTERRUPTION_QUEUE": ""}, "", False, {"settings": {"interruptionQueue": QUEUE}}),
-    ],
+    one_in(
+        3,
+        [
+            ("v0.31.3", {}, QUEUE, True, {"settings": {"aws": {"interruptionQueueName": QUEUE}}}),
+            (
+                "v0.31.3",
+                {"INTERRUPTION_QUEUE": QUEUE},
+                "",
+                False,
+                {"settings": {"aws": {"interruptionQueueName": QUEUE}}},
+            ),
+            ("v0.32.0", {}, QUEUE, True, {"settings": {"interruptionQueue": QUEUE}}),
+            ("v0.33.0", {}, QUEUE, False, {"settings": {"interruptionQueue": QUEUE}}),
+            ("1.5.0", {"INTERRUPTION_QUEUE": ""}, "", False, {"settings": {"interruptionQueue": QUEUE}}),
+        ],
+    ),
 )
 def test_both_spellings_on_a_cluster(
     ann: Incident, version: str, env: dict[str, str], config_map: str, set_there: bool, values: Any

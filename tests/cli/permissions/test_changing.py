@@ -24,6 +24,7 @@ from tests.cli.run import test_means
 from tests.cli.run.served import EVICTED, Machine, machine
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
+from tests.examples import one_in
 from tests.flows.singles import single
 
 ADMIN = (Held("*", "*", "*"),)
@@ -111,7 +112,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Shop], Ran], Mapping[str, str]]] = {
 """What is done with a command, and the rights that it does not use then, each with the reason."""
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", one_in(3, COMMANDS))
 def test_its_role_is_enough_and_no_other_request_is_sent(command: str, tmp_path: Path) -> None:
     role, (do, never) = printed(command), COMMANDS[command]
     with shop(tmp_path / "shop", role) as at:
@@ -153,7 +154,7 @@ FLAGGED = (
 )
 
 
-@pytest.mark.parametrize("of", FLAGGED, ids=lambda of: of.flags)
+@pytest.mark.parametrize("of", one_in(2, FLAGGED), ids=lambda of: of.flags)
 def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, tmp_path: Path) -> None:
     words = f"drain run --nodegroup blue {of.flags}"
     role = printed(words)

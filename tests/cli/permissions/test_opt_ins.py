@@ -16,6 +16,7 @@ from tests.cli.permissions.granted import printed
 from tests.cli.permissions.sites import of_version
 from tests.cli.permissions.test_reading import at
 from tests.cli.running import Ran, run_cli
+from tests.examples import one_in
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -76,7 +77,7 @@ def test_a_snapshot_names_what_it_lacks_for_want_of_an_opt_in(
     assert "list secrets" not in left_out.out
 
 
-@pytest.mark.parametrize("command", ("check --target 1.34", "coredns-lameduck", "interruption"))
+@pytest.mark.parametrize("command", one_in(3, ("check --target 1.34", "coredns-lameduck", "interruption")))
 def test_what_is_left_out_stands_in_the_metadata(command: str) -> None:
     ran = run_cli(*command.split(), "--demo", "--without", "proxy", "-o", "json")
     assert options(ran)["without"] == ["proxy"]

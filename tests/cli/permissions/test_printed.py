@@ -22,6 +22,7 @@ from tests.cli.permissions.granted import Held, held, printed
 from tests.cli.run.served import machine
 from tests.cli.running import Ran, run_cli
 from tests.embedded.clients import worlds
+from tests.examples import one_in
 from tests.reading import yaml_documents
 from tests.render.test_golden import check_golden
 
@@ -46,7 +47,7 @@ def test_golden(name: str) -> None:
     check_golden(GOLDEN / name, ran.out.replace(__version__, "VERSION"))
 
 
-@pytest.mark.parametrize("command", known())
+@pytest.mark.parametrize("command", one_in(3, known()))
 def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(command: str) -> None:
     docs = yaml_documents(said(f"{command} -o yaml --bind Group:ops").out)
     assert [problem for doc in docs for problem in problems(doc)] == []

@@ -19,6 +19,7 @@ from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import MET, OF_READING, served
+from tests.examples import one_in
 from tests.fakes import kubeconfigs
 
 PAGE = 50
@@ -70,7 +71,7 @@ def tried(api: Api, folder: Path, fault: str, seed: int) -> Cluster | None:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(OF_READING))
+@pytest.mark.parametrize("name", one_in(4, sorted(OF_READING)))
 @pytest.mark.parametrize("share", ["5%", pytest.param("30%", marks=pytest.mark.long)])
 def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, tmp_path: Path, name: str, share: str) -> None:
     found = tried(api, tmp_path, f"{name}@{share}", seed=1)

@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.run.scribe import Scribe
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from tests.examples import one_in
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WANTED, WRITINGS, Heard, begun, first_entry, state, three_nodes
 from tests.flows.stages import made
@@ -134,7 +135,7 @@ def check(stage: EmbeddedStage, plane, ended: Ended, field: DoubtingField, journ
     assert max(told.values()) == 1, "every moment is told, and once"
 
 
-@pytest.mark.parametrize("at", range(1, ACTS))
+@pytest.mark.parametrize("at", one_in(4, range(1, ACTS)))
 def test_it_goes_on_after_any_act(at: int) -> None:
     plane, stage = made(*three_nodes())
     lock, journal = Doubted(stage), KeptJournal()
@@ -153,7 +154,7 @@ def each_writing() -> list[object]:
     return found
 
 
-@pytest.mark.parametrize(("at", "kept", "error"), each_writing())
+@pytest.mark.parametrize(("at", "kept", "error"), one_in(4, each_writing()))
 def test_it_goes_on_after_any_writing(at: int, kept: bool, error: type[Exception]) -> None:
     plane, stage = made(*three_nodes())
     lock = Doubted(stage)

@@ -23,6 +23,7 @@ from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds
+from tests.examples import one_in
 from tests.kube.field.fields import (
     SHORT,
     among,
@@ -93,10 +94,13 @@ def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None
 @pytest.mark.parametrize("share", ["", pytest.param("@30%", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "fault",
-    [
-        *("watch-cut=0", "watch-cut=3", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"),
-        *(pytest.param(each, marks=pytest.mark.long) for each in ("watch-cut=1", "watch-silent")),
-    ],
+    one_in(
+        3,
+        [
+            *("watch-cut=0", "watch-cut=3", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled"),
+            *(pytest.param(each, marks=pytest.mark.long) for each in ("watch-cut=1", "watch-silent")),
+        ],
+    ),
 )
 def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str, share: str) -> None:
     with among(api, fault + share) as server, field_on(connection(server, tmp_path)) as field:
@@ -104,7 +108,8 @@ def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str, share: str)
 
 
 @pytest.mark.parametrize(
-    "fault", ["list-expired", "reset@30%", "answer-lost@30%", "cut-short@30%", "unavailable@30%", "throttled@30%"]
+    "fault",
+    one_in(3, ["list-expired", "reset@30%", "answer-lost@30%", "cut-short@30%", "unavailable@30%", "throttled@30%"]),
 )
 def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
     with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:

@@ -26,7 +26,7 @@ from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
 from kubectl_eksdoc.render.look import Look
 from tests.cli.check import asked
 from tests.core.plan.check.healthy import healthy
-from tests.examples import examples
+from tests.examples import examples, one_in
 from tests.render import plans
 from tests.render.check.checked import LOOK, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, usual, view
 from tests.render.test_golden import check_golden
@@ -78,7 +78,9 @@ PAGES = {
 LONG = ("at the target", "hurting", "one gate")
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in PAGES])
+@pytest.mark.parametrize(
+    "name", one_in(3, [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in PAGES])
+)
 def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
     text = PAGES[name]()
     page = read(text)
@@ -246,7 +248,9 @@ def hostile(text: str) -> CheckView:
     return view([check(Area.NODES, Gate.BEFORE_NODES, found, lacking)], Wish(), facts)
 
 
-@pytest.mark.parametrize("text", [*NASTY, "</style><script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>"])
+@pytest.mark.parametrize(
+    "text", one_in(4, [*NASTY, "</style><script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>"])
+)
 def test_known_tricks_stay_text(text: str) -> None:
     for look in (LOOK, Look(ascii=True)):
         out = html(hostile(f"a{text}b"), look)

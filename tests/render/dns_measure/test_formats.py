@@ -22,6 +22,7 @@ from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.dns_measure import FORMATS, MANIFESTS, MeasureView
 from kubectl_eksdoc.render.look import Look
 from tests.builders import a_cluster
+from tests.examples import one_in
 from tests.flows.dns_worlds import BOTH, LATER, NODES, Ground, World, in_zone
 from tests.reading import yaml_documents, yaml_of
 
@@ -83,7 +84,7 @@ LONG = [{"of": of, "how": how} for of in WORLDS for how in Happening if {"of": o
 EVERY = [*QUICK, *(pytest.param(of, marks=pytest.mark.long) for of in LONG)]
 
 
-@pytest.mark.parametrize("of", EVERY, ids=str)
+@pytest.mark.parametrize("of", one_in(4, EVERY), ids=str)
 def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
     shown = view(**of)
     document = json.loads(FORMATS.render(shown, "json", Look(120)))

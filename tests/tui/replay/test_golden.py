@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import one_in
 from tests.render.test_golden import check_golden
 from tests.tui.pilots import NARROW, WIDE
 from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, show
@@ -31,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("page", "size", "name"), CASES)
+@pytest.mark.parametrize(("page", "size", "name"), one_in(3, CASES))
 def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
     path, keys = PAGES[page]
 

@@ -9,6 +9,7 @@ from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
 from kubectl_eksdoc.tui.run.desk import Kind, Outcome
 from kubectl_eksdoc.tui.small import too_small
+from tests.examples import one_in
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
@@ -124,7 +125,7 @@ def test_several_words_are_typed_one_after_the_other() -> None:
     play(begin, desk)
 
 
-@pytest.mark.parametrize("where", ["before it is ready", "when it is", "half typed"])
+@pytest.mark.parametrize("where", one_in(3, ["before it is ready", "when it is", "half typed"]))
 def test_esc_leaves_it(where: str) -> None:
     async def leave(show: Show) -> None:
         if where == "before it is ready":

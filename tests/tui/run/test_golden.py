@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import one_in
 from tests.rehearsed import rehearsed_demo
 from tests.render.test_golden import check_golden
 from tests.tui.pictures import DOCS, PICTURES, check_picture
@@ -104,7 +105,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("page", "name"), CASES)
+@pytest.mark.parametrize(("page", "name"), one_in(2, CASES))
 def test_every_page_of_a_run_looks_like_this(page: str, name: str) -> None:
     size, ascii = SIZES[name]
     live = a_run()
@@ -116,7 +117,7 @@ def test_every_page_of_a_run_looks_like_this(page: str, name: str) -> None:
     play_run(look, live, size=size, ascii=ascii)
 
 
-@pytest.mark.parametrize("name", ["120x36", "80x24", "ascii"])
+@pytest.mark.parametrize("name", one_in(3, ["120x36", "80x24", "ascii"]))
 def test_and_so_does_what_must_be_typed(name: str) -> None:
     size, ascii = SIZES[name]
 

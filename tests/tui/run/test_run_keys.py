@@ -19,6 +19,7 @@ from kubectl_eksdoc.tui.run.keys import RUN_KEYS
 from kubectl_eksdoc.tui.run.pages import LogPage
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import Stage
+from tests.examples import one_in
 from tests.rehearsed import BLUE, rehearsed_demo
 from tests.tui.pilots import NARROW, NOW, read_demo
 from tests.tui.run.scripted import NAME, RUN, ScriptedDesk, ScriptedLive
@@ -84,7 +85,7 @@ def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "wish"), [("space", Wish.PAUSE), ("w", Wish.FINISH_WAVE), ("s", Wish.STOP), ("X", Wish.LEAVE)]
+    ("key", "wish"), one_in(4, [("space", Wish.PAUSE), ("w", Wish.FINISH_WAVE), ("s", Wish.STOP), ("X", Wish.LEAVE)])
 )
 def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
     live = ScriptedLive(rehearsed_demo(2))

@@ -26,6 +26,7 @@ from kubectl_eksdoc.core.rules.api.schema import schema_of
 from tests import raw_facts
 from tests.core.plan.addon.incident import NOW, SCHEMA, a_persons, chart, rich, version
 from tests.core.plan.addon.test_plan import COREFILE, edited, facts, found, planned, without_charts
+from tests.examples import one_in
 
 ENI_TAGS = "ADDITIONAL_ENI_TAGS"
 
@@ -84,14 +85,14 @@ def test_a_variable_that_the_call_sets_is_no_loss() -> None:
     assert not [each for each in plan.findings if ENI_TAGS in each.message]
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", one_in(3, Mode))
 @pytest.mark.parametrize("what", ["livenessProbe", "resources", "securityContext"])
 def test_a_removed_part_of_the_container_may_come_back(mode: Mode, what: str) -> None:
     live = hand(rich(), lambda pod: pod["containers"][0].pop(what))
     assert [each for each in statuses(live, mode) if what in each.message]
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", one_in(3, Mode))
 @pytest.mark.parametrize(("installed", "comes"), [("v1.15.1", True), ("v1.12.0", False)])
 def test_a_removed_agent_may_come_back(mode: Mode, installed: str, comes: bool) -> None:
     """The network policy agent came with v1.14.0."""

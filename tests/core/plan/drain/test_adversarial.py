@@ -30,6 +30,7 @@ from tests.core.plan.drain.small_clusters import (
     targets_of,
     workloads_of,
 )
+from tests.examples import one_in
 
 LONGEST_S = 8.0
 """Of processor time, for one plan of this file: a second or two on a core of its own, more on a shared one. What must
@@ -175,7 +176,7 @@ def test_nodes_that_can_go_only_after_each_other_all_go(surge: int | None) -> No
 
 
 @pytest.mark.parametrize(
-    "policy", [DrainPolicy(), DrainPolicy(surge=1), DrainPolicy(max_unavailable=((ALL, Amount(2)),))]
+    "policy", one_in(3, [DrainPolicy(), DrainPolicy(surge=1), DrainPolicy(max_unavailable=((ALL, Amount(2)),))])
 )
 def test_five_hundred_replicas_of_a_budget_of_one_go_one_after_the_other(policy: DrainPolicy) -> None:
     """30 s is assumed for a start of which nothing is known, and 1 s for the budget to show it."""

@@ -27,6 +27,7 @@ from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.addon.terraform_of_demo import an_incident, of_everything
 from tests.core.plan.addon.terraform.worlds import SPELLINGS
+from tests.examples import one_in
 from tests.host.terraform_plans import a_plan, written
 from tests.reading import yaml_of
 
@@ -69,7 +70,7 @@ def test_golden(file: str, output: str, look: Look, tmp_path: Path) -> None:
         assert all(len(line) <= look.columns for line in text.splitlines())
 
 
-@pytest.mark.parametrize("document", [of_everything(), a_plan(), *map(an_incident, SPELLINGS)])
+@pytest.mark.parametrize("document", one_in(3, [of_everything(), a_plan(), *map(an_incident, SPELLINGS)]))
 def test_documents_are_valid_and_findings_name_their_addresses(document: Any, tmp_path: Path) -> None:
     shown = view(document, tmp_path)
     said = json.loads(FORMATS.render(shown, "json", Look()))
