@@ -233,14 +233,14 @@ _STANDING: Mapping[Named, _Parts] = {
     **_access(_OF_CNI, *CNI_ACCESS),
     COREDNS: (
         (None, _both_labelled(f"{_OF_EKS} kubernetes.io/name", _OF_EKS, _COREDNS)),
-        (Version(1, 11, 3), _pod([], [], topologySpreadConstraints=[_SPREAD])),
+        (Version(1, 13, 2), _pod([], [], topologySpreadConstraints=[_SPREAD])),
     ),
     COREFILE: ((None, _labelled(_OF_EKS, _some("data.Corefile"))),),
     **_access(_OF_EKS, *DNS_ACCESS, of_role="kubernetes.io/bootstrapping"),
     KUBE_DNS: (
         (None, _KUBE_DNS),
         (None, _labelled(f"{_OF_EKS} kubernetes.io/cluster-service kubernetes.io/name", {})),
-        (Version(1, 11, 3), {"spec": {"ports": [{"port": 9153, "protocol": "TCP", "name": ""}]}}),
+        (Version(1, 11, 4), {"spec": {"ports": [{"port": 9153, "protocol": "TCP", "name": ""}]}}),
     ),
     KUBE_PROXY: ((None, _PROXY),),
 }

@@ -264,9 +264,26 @@ def recorded(addon: str, every: int) -> Iterator[tuple[str, Doc, Doc]]:
                 yield f"{world['world']} {case['kind']} {case['name']}", world, case
 
 
+_DNS_VERSIONS = {
+    25: "9.3",
+    26: "9.3",
+    27: "10.1",
+    28: "10.1",
+    29: "11.4",
+    30: "11.4",
+    31: "11.4",
+    32: "11.4",
+    33: "13.2",
+}
+"""Of CoreDNS, in the recorded manifests of each Kubernetes minor version."""
+
+
 def side(addon: str, of: str) -> OfVersion:
+    """CoreDNS's manifests were recorded by the version of Kubernetes."""
     unknown = Unknown("not known")
-    return OfVersion(f"{of}-eksbuild.1", chart(of) if addon == "vpc-cni" else unknown, unknown)
+    if addon == "vpc-cni":
+        return OfVersion(f"{of}-eksbuild.1", chart(of), unknown)
+    return OfVersion(f"v1.{_DNS_VERSIONS.get(int(of.split('.')[1]), '13.2')}-eksbuild.1", unknown, unknown)
 
 
 def _histories(addon: str, every: int) -> None:
