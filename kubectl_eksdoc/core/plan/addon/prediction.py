@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.plan.addon.standing import missing
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, without_entries
-from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
+from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.core.rules.api.ownership.items import steps_of
 from kubectl_eksdoc.core.rules.api.ownership.merging import removed
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
@@ -188,15 +188,15 @@ def _change(
 
 
 def _twice(doc: Doc, will: Expected, schema: Schema) -> Iterator[Path]:
-    """Items that are there more than once, in lists in which EKS has some: it lost them to whoever wrote the second,
-    and nobody knows whether it applies one."""
-    eks = {path[: at + 1] for path in will.owners.get(EKS, ()) for at, step in enumerate(path[1:]) if step[:2] == "k:"}
+    """Items that are there more than once, in lists beside which EKS has something: it lost them to whoever wrote the
+    second, and nobody knows whether it applies one."""
+    eks = {path[:at] for path in will.owners.get(EKS, NONE) for at in range(len(path))}
 
     def below(value: Any, place: Place, path: Path) -> Iterator[Path]:
         if isinstance(value, dict):
             for name, each in value.items():
                 yield from below(each, place.under(name), (*path, field_step(name)))
-        elif isinstance(value, list) and path in eks:
+        elif isinstance(value, list) and place.list_type == "map" and path[:-1] in eks:
             for step, items in steps_of(value, place).items():
                 if len(items) > 1:
                     yield (*path, step)

@@ -79,7 +79,7 @@ def standing(of: Named, version: str, agent: bool) -> Doc:
     whole: Doc = {}
     for since, part in _STANDING.get(of, ()):
         known = since is None or (installed is not None and not installed < since)
-        if known and (agent or part is not _WITH_AGENT):
+        if known and (agent or all(part is not each for each in _WITH_AGENT)):
             whole = merged(whole, part, schema_of(of.api_version, of.kind).root)
     return whole
 
@@ -150,16 +150,20 @@ _AWS_NODE = _pod(
     f"{_OF_POD} hostNetwork",
     initContainers=[_container("aws-vpc-cni-init", "securityContext.privileged", "/host/opt/cni/bin")],
 )
-_WITH_AGENT = _pod(
-    [
-        _container(
-            "aws-eks-nodeagent",
-            "args resources.requests.cpu securityContext.capabilities.add securityContext.privileged",
-            "/host/opt/cni/bin /sys/fs/bpf /var/log/aws-routed-eni /var/run/aws-node",
-            env=_NODE_NAME,
-        )
-    ],
-    _each("name", "bpf-pin-path", "hostPath.path"),
+_AGENT = "aws-eks-nodeagent"
+_WITH_AGENT = (
+    _pod(
+        [
+            _container(
+                _AGENT,
+                "args resources.requests.cpu securityContext.capabilities.add securityContext.privileged",
+                "/host/opt/cni/bin /sys/fs/bpf /var/log/aws-routed-eni /var/run/aws-node",
+                env=_NODE_NAME,
+            )
+        ],
+        _each("name", "bpf-pin-path", "hostPath.path"),
+    ),
+    _pod([{"name": _AGENT, "ports": [{"containerPort": 8162, "protocol": "TCP", "name": ""}]}], []),
 )
 _NEWER_AWS_NODE = _pod(
     [
@@ -217,7 +221,8 @@ def _access(labels: str, account: Named, role: Named, binding: Named, of_role: s
 _STANDING: Mapping[Named, _Parts] = {
     AWS_NODE: (
         (None, _both_labelled(_OF_CNI, _OF_CNI.replace("app.kubernetes.io/version ", ""), _AWS_NODE)),
-        (Version(1, 14, 0), _WITH_AGENT),
+        (Version(1, 14, 0), _WITH_AGENT[0]),
+        (Version(1, 19, 4), _WITH_AGENT[1]),
         (Version(1, 15, 1), _NEWER_AWS_NODE),
     ),
     CNI_MAP: (
