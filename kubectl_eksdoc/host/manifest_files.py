@@ -12,6 +12,7 @@ from pathlib import Path
 from kubectl_eksdoc.core.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archives.archive import standard_input
+from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
 from kubectl_eksdoc.objects.manifests import manifest_of
 
 STDIN = "-"
@@ -69,12 +70,12 @@ def read_manifests(paths: Sequence[str], bounds: Bounds = BOUNDS) -> tuple[Manif
 
 def _elsewhere(path: str, found: Collection[str], bounds: Bounds) -> str:
     """What a kustomization takes that is not among the files that were `found`, "" where it is all there."""
-    import yaml
-
     try:
-        given = yaml.safe_load(_bytes(path, bounds.size).decode("utf-8-sig"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        given = yaml_as_go_reads_it(_bytes(path, bounds.size))
+    except OSError:
         return ""  # named as unread already
+    except ValueError:
+        return "what cannot be told"
     given = given if isinstance(given, dict) else {}
     maker = next((key for key in _MAKERS if given.get(key)), "")
     if maker:

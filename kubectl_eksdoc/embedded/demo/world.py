@@ -251,7 +251,6 @@ _DNS: Json = {
         {"name": "dns-tcp", "containerPort": 53, "protocol": "TCP"},
         {"name": "metrics", "containerPort": 9153, "protocol": "TCP"},
     ],
-    "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 10, "failureThreshold": 3},
     "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}, "failureThreshold": 5, "initialDelaySeconds": 60},
     "securityContext": {
         "allowPrivilegeEscalation": False,

@@ -24,6 +24,7 @@ from kubectl_eksdoc.core.plan.addon.rendering import (
     KUBE_DNS,
     KUBE_PROXY,
 )
+from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
 from kubectl_eksdoc.core.rules.api.ownership.merging import merged
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
@@ -47,7 +48,9 @@ def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema
                 found.pop(path, None)  # the call sets it on purpose
             elif path in wanted and (why is Witness.OWNED or known_now is not False):
                 found[path] = why is Witness.OWNED or (known_now is True and why is not None)
-    return {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
+    mine = will.owners[EKS]
+    gone = {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
+    return {path: certain for path, certain in gone.items() if not _is_instead(path, mine)}
 
 
 def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
@@ -70,6 +73,16 @@ def _is_gone(live: Doc, path: Path, schema: Schema) -> bool:
     ):
         return False
     return value_at(live, path, schema.root) in (MISSING, None, "", {}, [])
+
+
+_PROBES = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))
+
+
+def _is_instead(path: Path, mine: Fields) -> bool:
+    """A probe for which EKS itself applies another kind of question."""
+    at = next((at for at, step in enumerate(path) if step in _PROBES), 0)
+    others = [each for each in mine if at and each[:at] == path[:at] and len(each) > at]
+    return any(each[at] in _PROBES and each[at] != path[at] for each in others)
 
 
 def standing(of: Named, version: str, agent: bool) -> Doc:
