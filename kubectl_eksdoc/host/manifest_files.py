@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kubectl_eksdoc.core.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archives.archive import standard_input
+from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
 from kubectl_eksdoc.objects.manifests import manifest_of
 
 STDIN = "-"
@@ -29,12 +30,17 @@ class Bounds:
 
 BOUNDS = Bounds()
 _NO_OBJECT = "there is no Kubernetes object in it"
+_CHART = "Chart.yaml"
+_OF_CHART = "it is a chart of Helm: what its templates and the charts that it depends on make is not read"
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_MAKERS = ("helmCharts", "generators")
+_TAKES = ("resources", "bases", "components")
 _HINT = "Name files or folders of manifests, or - for standard input."
 
 
 def read_manifests(paths: Sequence[str], bounds: Bounds = BOUNDS) -> tuple[Manifest, ...]:
     """Each file once, in the order of `paths`, folders sorted. What is in a folder and cannot be read is named in its
-    place; files of a folder without an object are left out.
+    place; files of a folder without an object are left out, unless none has any.
 
     Raises:
         UsageError: a path that was named is not there.
@@ -50,9 +56,35 @@ def read_manifests(paths: Sequence[str], bounds: Bounds = BOUNDS) -> tuple[Manif
         read = _read(path, bounds)
         if named and not (read.documents or read.unread):
             read = replace(read, unread=(Unread(1, _NO_OBJECT),))
-        if read.documents or read.unread:
-            found[path] = read
-    return tuple(found.values())
+        found[path] = read
+    for path in (each for each in found if os.path.basename(each) in _KUSTOMIZATIONS):
+        if elsewhere := _elsewhere(path, found, bounds):
+            why = f"it takes {elsewhere}, which is not read: judge what kubectl kustomize prints"
+            found[path] = replace(found[path], unread=(*found[path].unread, Unread(1, why)))
+    for path in paths:
+        below = (each for at, each in found.items() if at == path or at.startswith(os.path.join(path, "")))
+        if not any(each.documents or each.unread for each in below):
+            found[path] = Manifest(path, unread=(Unread(1, _NO_OBJECT),))
+    return tuple(each for each in found.values() if each.documents or each.unread)
+
+
+def _elsewhere(path: str, found: Collection[str], bounds: Bounds) -> str:
+    """What a kustomization takes that is not among the files that were `found`, "" where it is all there."""
+    try:
+        given = yaml_as_go_reads_it(_bytes(path, bounds.size))
+    except OSError:
+        return ""  # named as unread already
+    except ValueError:
+        return "what cannot be told"
+    given = given if isinstance(given, dict) else {}
+    maker = next((key for key in _MAKERS if given.get(key)), "")
+    if maker:
+        return f"{maker} from elsewhere"
+    for each in (each for key in _TAKES if isinstance(given.get(key), list) for each in given[key]):
+        at = os.path.normpath(os.path.join(os.path.dirname(path), each)) if isinstance(each, str) else ""
+        if at and not any(f"{os.path.normpath(one)}/".startswith(f"{at}/") for one in found):
+            return str(each)
+    return ""
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -80,12 +112,14 @@ def _below(folder: str) -> Iterator[str]:
         yield from shut
         shut.clear()
         folders[:] = sorted(each for each in folders if not each.startswith("."))
-        yield from (os.path.join(at, name) for name in sorted(files) if name.endswith(ENDINGS))
+        yield from (os.path.join(at, name) for name in sorted(files) if name.endswith((*ENDINGS, *_KUSTOMIZATIONS)))
     yield from shut
 
 
 def _read(path: str, bounds: Bounds) -> Manifest:
     """Of a path that cannot be, why."""
+    if os.path.basename(path) == _CHART:
+        return Manifest(path, unread=(Unread(1, _OF_CHART, True),))
     try:
         read = _bytes(path, bounds.size)
         if len(read) > bounds.size:

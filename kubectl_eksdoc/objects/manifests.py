@@ -23,6 +23,9 @@ DEEPEST = 50
 _MARK = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*\Z")
 _TEMPLATE = "{{"
+_VERSION = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*")
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+"""What can be served at all; ``${API}``, ``$(API)`` and ``"{{ .Values.api }}"`` are valid YAML, and no version."""
 
 
 def manifest_of(text: str, path: str = "") -> Manifest:
@@ -81,6 +84,12 @@ def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple
     if not kind:
         if _MERGE in root:
             yield None, "it takes its kind from another part of the text (<<), which is not read here"
+        elif root.get("kind") is not None:
+            yield None, "its kind is no text"
+        elif "/" in version:
+            yield None, f"it has apiVersion {version}, and no kind"
+    elif kind == "List" and not (items is None or isinstance(items, list)):
+        yield None, "the items of a List are no list"
     elif kind.endswith("List") and isinstance(items, list):
         if not deepest:
             yield None, f"it has Lists in Lists, deeper than {DEEPEST}"
@@ -93,6 +102,8 @@ def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple
             None,
             f"the apiVersion of a {kind} is " + ("no text" if root.get("apiVersion") is not None else "not said"),
         )
+    elif not (_VERSION.fullmatch(version) and _KIND.fullmatch(kind)):
+        yield None, f"{version!r} {kind!r} is no apiVersion and kind: another tool is to fill it in"
     else:
         namespace, name = (text_at(root, "metadata", key) for key in ("namespace", "name"))
         yield Named(version, kind, namespace, name), ""

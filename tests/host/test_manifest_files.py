@@ -44,9 +44,42 @@ def test_a_file_is_read_whatever_its_name_and_only_once(tmp_path: Path) -> None:
 
 
 def test_values_in_a_folder_are_left_out_and_named_files_without_objects_are_unknown(tmp_path: Path) -> None:
-    folder = made(tmp_path, values_yaml="replicas: 1\n")
-    assert read_manifests([folder]) == ()
+    folder = made(tmp_path, values_yaml="replicas: 1\n", pdb_yaml=PDB)
+    assert [each.path for each in read_manifests([folder])] == [f"{folder}/pdb.yaml"]
     assert whys(read_manifests([f"{folder}/values.yaml"])) == ["there is no Kubernetes object in it"]
+
+
+def test_a_folder_without_any_object_is_unknown(tmp_path: Path) -> None:
+    folder = made(tmp_path, values_yaml="replicas: 1\n", a_txt=PDB)
+    assert whys(read_manifests([folder])) == ["there is no Kubernetes object in it"]
+
+
+def test_a_chart_is_unknown_though_each_of_its_templates_can_be_read(tmp_path: Path) -> None:
+    """Its named templates, and the charts that it depends on, make more."""
+    folder = made(tmp_path, Chart_yaml="apiVersion: v2\nname: web\n", templates__pdb_yaml=PDB)
+    first, second = read_manifests([folder])
+    assert first.path == f"{folder}/Chart.yaml" and first.unread[0].template and "chart of Helm" in first.unread[0].why
+    assert second.documents and not second.unread
+
+
+@pytest.mark.parametrize(
+    ("takes", "missing"),
+    [
+        ("resources: [../base]", "../base"),
+        ("resources: [web.yaml, https://example.org/x.yaml]", "https://example.org/x.yaml"),
+        ("components: [we]", "we"),
+        ("helmCharts: [{name: web}]", "helmCharts from elsewhere"),
+        ("resources: [web.yaml, sub]", ""),
+        ("resources: web.yaml", ""),
+    ],
+)
+@pytest.mark.parametrize("name", ["kustomization.yaml", "Kustomization"])
+def test_a_kustomization_that_takes_more_than_was_read_is_unknown(
+    tmp_path: Path, name: str, takes: str, missing: str
+) -> None:
+    folder = made(tmp_path, web_yaml=PDB, sub__a_yaml=PDB)
+    (tmp_path / name).write_text(takes)
+    assert [why.split(",")[0] for why in whys(read_manifests([folder]))] == [f"it takes {missing}"] * bool(missing)
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -31,6 +31,9 @@ PROVISIONER = "karpenter.sh/provisioner-name"  # NodePool's name before Karpente
 GROUP_LABELS = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
 """Each names the group of a node, by who makes it."""
 
+_LIFECYCLE = "node.kubernetes.io/lifecycle"
+"""Which users give their own nodes (Cluster Autoscaler's documentation of AWS, Spot instances)."""
+
 
 class NodeOwner(str, Enum):
     """Who makes and removes this node."""
@@ -106,8 +109,11 @@ class Node:
 
     @property
     def capacity_type(self) -> str:
-        """on-demand, spot, reserved …, "" where unknown (managed groups and Karpenter label it differently)."""
+        """on-demand, spot, reserved …, "" where unknown: Karpenter, managed groups and other makers label it
+        differently."""
         value = self.labels.get("karpenter.sh/capacity-type") or self.labels.get("eks.amazonaws.com/capacityType", "")
+        if not value and self.labels.get(_LIFECYCLE) == "spot":
+            return "spot"
         return value.lower().replace("_", "-")
 
     @property

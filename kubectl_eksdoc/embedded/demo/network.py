@@ -89,7 +89,10 @@ def mutating_webhooks() -> list[Json]:
 
 def _ports(app: App) -> list[Json]:
     main: Json = {"name": "main", "port": app.port, "protocol": "TCP"}
-    return [{"name": "dns", "port": 53, "protocol": "UDP"}, main] if app.port == 53 else [main]
+    if app.port != 53:
+        return [main]
+    metrics: Json = {"name": "metrics", "port": 9153, "protocol": "TCP"}
+    return [{"name": "dns", "port": 53, "protocol": "UDP"}, {**main, "name": "dns-tcp"}, metrics]
 
 
 def _served(namespace: str, name: str, path: str) -> Json:

@@ -13,9 +13,6 @@ from kubectl_eksdoc.embedded.demo.world import MACHINES, POD_ENI, PRIORITIES, SH
 
 _BY_NAME = {m.name: m for m in MACHINES}
 
-# A Service's and a container's port: name and protocol; the second for DNS.
-_PORTS = ((("main", "TCP"),), (("dns", "UDP"), ("main", "TCP")))
-
 _NODE_TROUBLE = ("not-ready", "unreachable")
 _DAEMON_TAINTS = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable", "network-unavailable")
 
@@ -92,7 +89,7 @@ def _container(app: App) -> Json:
     given: Json = {
         "args": list(app.args),
         "env": [{"name": name, "value": value} for name, value in app.env.items()],
-        "ports": [{"name": name, "containerPort": app.port, "protocol": p} for name, p in _PORTS[app.port == 53]],
+        "ports": [{"name": "main", "containerPort": app.port, "protocol": "TCP"}],
         "readinessProbe": {"tcpSocket": {"port": app.port}, "periodSeconds": 10, "failureThreshold": 3},
         "volumeMounts": [{"name": name, "mountPath": f"/mnt/{name}"} for name in mounts],
     }

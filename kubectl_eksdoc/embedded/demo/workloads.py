@@ -71,7 +71,8 @@ def _deployment(app: App, pods: Sequence[Json]) -> Json:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
     spec: Json = _spec(app, replicas=wanted, strategy=strategy, progressDeadlineSeconds=600)
     revision = {"deployment.kubernetes.io/revision": "1"}
-    return _made("apps/v1", "Deployment", app, spec, status, annotations=revision)
+    labels = {**labels_of(app), **app.own_labels}
+    return _made("apps/v1", "Deployment", app, spec, status, labels=labels, annotations=revision)
 
 
 def _replica_set(app: App, pods: Sequence[Json]) -> Json:

@@ -108,7 +108,7 @@ class App:
 
     `unready` says how many of the first replicas crash; `service` is the Service's name if not the app's;
     `minutes` is the pods' age, less on a younger node, 0 for as old as their node allows; `extended` is what it asks
-    for of other resources.
+    for of other resources; `own_labels` are of a Deployment alone.
     """
 
     kind: str
@@ -123,6 +123,7 @@ class App:
     service_type: str = "ClusterIP"
     service_annotations: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    own_labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Json, ...] = ()
     volumes: Mapping[str, Json] = field(default_factory=dict)
@@ -232,9 +233,27 @@ _ON_LINUX: Json = {
         ]
     }
 }
+_COREFILE: Json = {"key": "Corefile", "path": "Corefile"}
+_APART: Json = {
+    "preferredDuringSchedulingIgnoredDuringExecution": [
+        {
+            "podAffinityTerm": {
+                "labelSelector": {"matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns"]}]},
+                "topologyKey": "kubernetes.io/hostname",
+            },
+            "weight": 100,
+        }
+    ]
+}
 _DNS: Json = {
+    "ports": [
+        {"name": "dns", "containerPort": 53, "protocol": "UDP"},
+        {"name": "dns-tcp", "containerPort": 53, "protocol": "TCP"},
+        {"name": "metrics", "containerPort": 9153, "protocol": "TCP"},
+    ],
     "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}, "failureThreshold": 5, "initialDelaySeconds": 60},
     "securityContext": {
+        "allowPrivilegeEscalation": False,
         "capabilities": {"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]},
         "readOnlyRootFilesystem": True,
     },
@@ -243,10 +262,12 @@ _DNS: Json = {
 
 SYSTEM = (
     App(_D, _K, "coredns", "blue-2 spot-1", 100, 70, _ONE, port=53, service="kube-dns", tolerations=(_CRITICAL,),
-        labels={"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}, priority="system-cluster-critical",
+        labels={"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"},
+        own_labels={"kubernetes.io/name": "CoreDNS"}, priority="system-cluster-critical",
         image=f"{EKS_IMAGES}/eks/coredns:v1.11.4-eksbuild.2", args=("-conf", "/etc/coredns/Corefile"),
-        volumes={"config-volume": {"configMap": {"name": "coredns", "defaultMode": 420}}},
-        pod_spec={"dnsPolicy": "Default", "affinity": {"nodeAffinity": _ON_LINUX}}, container=_DNS,
+        volumes={"config-volume": {"configMap": {"name": "coredns", "items": [_COREFILE], "defaultMode": 420}}},
+        pod_spec={"dnsPolicy": "Default", "affinity": {"nodeAffinity": _ON_LINUX, "podAntiAffinity": _APART}},
+        container=_DNS,
         service_annotations={"prometheus.io/port": "9153", "prometheus.io/scrape": "true"}),
     App(_D, _K, "karpenter", "blue-1 blue-3", 1000, 1024, _ONE, port=8080, tolerations=(_CRITICAL,),
         labels={"app.kubernetes.io/name": "karpenter"}, priority="system-cluster-critical",

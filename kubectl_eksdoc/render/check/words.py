@@ -76,8 +76,8 @@ def way(plan: CheckPlan) -> str:
     return f"From {found.text}{assumed}."
 
 
-def at_gate(plan: CheckPlan, gate: Gate) -> str:
-    """``17 findings and 1 unknown``, "" where nothing stands against it."""
+def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
+    """``17 findings and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
     fails = len(plan.of(gate, Status.FAIL))
     unknown = len([each for each in plan.of(gate, Status.UNKNOWN) if each.code.name not in plan.wish.accepted])
     parts = [counted(fails, "finding")] if fails else []
@@ -96,9 +96,9 @@ def verdict(plan: CheckPlan) -> Verdict:
         return Verdict("Nothing stands against the next step", f"; still to come: {'; '.join(said)}.", False)
     if said:
         return Verdict("Not yet", f": {'; '.join(said)}.", True)
-    beside = len(plan.of(None, Status.FAIL))
+    beside = at_gate(plan, None)
     if beside:
-        return Verdict("Nothing blocks a step", f"; {counted(beside, 'finding')} besides.", False)
+        return Verdict("Nothing blocks a step", f"; {beside} besides.", False)
     accepted = sum(each.status is Status.UNKNOWN and each.code.name in plan.wish.accepted for each in plan.deciding)
     if accepted:
         return Verdict("Nothing blocks a step", f"; {accepted} unknown, accepted by --accept-unknown.", False)

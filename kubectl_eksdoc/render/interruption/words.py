@@ -6,6 +6,7 @@ from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.interruption.outage import KARPENTER
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.render.text import counted, joined
 
@@ -33,7 +34,7 @@ def _who(plan: InterruptionPlan) -> str:
         one = len(broken) == 1
         links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"
         return f"{head} hears of no Spot interruption: {links if broken else 'its log says so'}."
-    if handled is None:
+    if handled is None or plan.outage.by != KARPENTER:  # who else drains does not make Karpenter hear
         unsure = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
         ]

@@ -189,3 +189,9 @@ def test_what_may_be_unknown_is_no_not_yet() -> None:
     assert words.verdict(plan_check(facts, chosen([name]), wish)).head == "Not yet"
     said = words.verdict(plan_check(facts, chosen([name]), replace(wish, accepted=frozenset({name}))))
     assert said.head == "Nothing blocks a step" and "accepted by --accept-unknown" in said.text
+
+
+def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
+    name = "api-refused-today"
+    plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
+    assert plan.deciding and words.verdict(plan).text == "Nothing blocks a step; 1 unknown besides."

@@ -6,7 +6,7 @@ the recorded applies of a real server, field.md 11b.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,12 @@ from kubectl_eksdoc.core.plan.addon.standing import missing
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, without_entries
-from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
+from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.core.rules.api.ownership.items import steps_of
 from kubectl_eksdoc.core.rules.api.ownership.merging import removed
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path, names_item, tree_of
+from kubectl_eksdoc.core.rules.api.places import Place
 from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of
 
 _NOW = "2000-01-01T00:00:00Z"
@@ -102,8 +104,11 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     in_conflict = {each for path in conflicts for each in _single(before, path, known_as)}
     paths = in_conflict | set(will.unsure) | _doubtful(before, will, known_as)
     paths |= {each for path in touched for each in _single(before, path, known_as)}
+    twice = {path for path in _twice(before, will, known_as) if not any(each[: len(path)] == path for each in paths)}
+    unsure = twice | {*will.unsure, *will.doubted}
     changes = [
-        _change(of, path, before, will, outcomes, in_conflict, known_as, update, path in returns) for path in paths
+        _change(of, path, before, will, outcomes, in_conflict, known_as, update, path in returns, path in unsure)
+        for path in paths | twice
     ]
     message = _message(of, conflicts)
     shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
@@ -154,11 +159,11 @@ def _change(
     schema: Schema,
     update: Update,
     returns: bool,
+    unknown: bool,
 ) -> FieldChange:
     live = "" if returns and _is_variable(before, path, schema) else value_at(before, path, schema.root)
     owners = tuple(sorted({owner.manager for owner, fields in will.owners.items() if path in fields}))
     others = tuple(owner for owner in owners if owner != EKS.manager)
-    unknown = path in will.unsure or path in will.doubted
     by_mode: dict[Mode, Foretold] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
@@ -180,6 +185,24 @@ def _change(
         will.why.get(path) or (Witness.OWNED if entry else None),
         expands=not entry and not isinstance(live, Missing) and _is_new(will.paths.get(path, ()), update),
     )
+
+
+def _twice(doc: Doc, will: Expected, schema: Schema) -> Iterator[Path]:
+    """Items that are there more than once, in lists beside which EKS has something: it lost them to whoever wrote the
+    second, and nobody knows whether it applies one."""
+    eks = {path[:at] for path in will.owners.get(EKS, NONE) for at in range(len(path))}
+
+    def below(value: Any, place: Place, path: Path) -> Iterator[Path]:
+        if isinstance(value, dict):
+            for name, each in value.items():
+                yield from below(each, place.under(name), (*path, field_step(name)))
+        elif isinstance(value, list) and place.list_type == "map" and path[:-1] in eks:
+            for step, items in steps_of(value, place).items():
+                if len(items) > 1:
+                    yield (*path, step)
+                yield from below(items[-1], place.of_items(), (*path, step))
+
+    return below(doc, schema.root, ())
 
 
 def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:

@@ -24,11 +24,11 @@ from kubectl_eksdoc.core.plan.addon.rendering import (
     KUBE_DNS,
     KUBE_PROXY,
 )
+from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
+from kubectl_eksdoc.core.rules.api.ownership.merging import merged
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
-from kubectl_eksdoc.core.rules.api.schema import Schema
-
-_AGENT_SINCE = Version(1, 14, 0)
+from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of
 
 
 def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema) -> dict[Path, bool]:
@@ -48,7 +48,9 @@ def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema
                 found.pop(path, None)  # the call sets it on purpose
             elif path in wanted and (why is Witness.OWNED or known_now is not False):
                 found[path] = why is Witness.OWNED or (known_now is True and why is not None)
-    return {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
+    mine = will.owners[EKS]
+    gone = {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
+    return {path: certain for path, certain in gone.items() if not _is_instead(path, mine)}
 
 
 def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
@@ -73,48 +75,71 @@ def _is_gone(live: Doc, path: Path, schema: Schema) -> bool:
     return value_at(live, path, schema.root) in (MISSING, None, "", {}, [])
 
 
+_PROBES = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))
+
+
+def _is_instead(path: Path, mine: Fields) -> bool:
+    """A probe for which EKS itself applies another kind of question."""
+    at = next((at for at, step in enumerate(path) if step in _PROBES), 0)
+    others = [each for each in mine if at and each[:at] == path[:at] and len(each) > at]
+    return any(each[at] in _PROBES and each[at] != path[at] for each in others)
+
+
 def standing(of: Named, version: str, agent: bool) -> Doc:
     """The fields of that object that EKS applies with the add-on's `version`, whatever the values are, as a part of it;
     what stands in them varies. `agent`: the values leave vpc-cni's network policy agent on."""
     installed = parse(version)
-    if of == AWS_NODE and agent and installed is not None and not installed < _AGENT_SINCE:
-        return _aws_node({"name": "aws-eks-nodeagent", **_some("image")})
-    return _STANDING.get(of, {})
+    whole: Doc = {}
+    for since, part in _STANDING.get(of, ()):
+        known = since is None or (installed is not None and not installed < since)
+        if known and (agent or all(part is not each for each in _WITH_AGENT)):
+            whole = merged(whole, part, schema_of(of.api_version, of.kind).root)
+    return whole
 
 
-def _aws_node(*beside: Doc) -> Doc:
-    init = {"name": "aws-vpc-cni-init", **_some("image securityContext")}
-    main = {
-        "name": "aws-node",
-        "env": _each("name", _VARIABLES, "value"),
-        "volumeMounts": _each("mountPath", _MOUNTS, "name"),
-        **_some("image livenessProbe readinessProbe resources securityContext"),
-    }
-    volumes = _each("name", "cni-bin-dir cni-net-dir log-dir run-dir xtables-lock", "hostPath")
-    return _labelled(_OF_CNI, _pod([main, *beside], volumes, "hostNetwork", initContainers=[init]))
+def _pod(containers: list[Doc], volumes: list[Doc], fields: str = "", **more: object) -> Doc:
+    pod = {**_some(fields), **more, "containers": containers, "volumes": volumes}
+    return {"spec": {"template": {"spec": {key: each for key, each in pod.items() if each != []}}}}
 
 
-def _pod(containers: list[Doc], volumes: list[Doc], *fields: str, **more: object) -> Doc:
-    always = _some("affinity priorityClassName serviceAccountName tolerations")
-    pod = {"containers": containers, "volumes": volumes, **always, **dict.fromkeys(fields, ""), **more}
-    return {"spec": {"template": {"spec": pod}}}
+def _some(paths: str) -> Doc:
+    """``a.b c`` as ``{"a": {"b": ""}, "c": ""}``."""
+    found: Doc = {}
+    for path in paths.split():
+        *above, last = path.split(".")
+        at = found
+        for key in above:
+            at = at.setdefault(key, {})
+        at[last] = ""
+    return found
 
 
-def _some(names: str) -> Doc:
-    return dict.fromkeys(names.split(), "")
+def _each(key: str, names: str, fields: str) -> list[Doc]:
+    return [{key: name, **_some(fields)} for name in names.split()]
 
 
-def _each(key: str, names: str, field: str) -> list[Doc]:
-    return [{key: name, field: ""} for name in names.split()]
+def _container(name: str, fields: str, mounts: str, *ports: tuple[int, str], **more: object) -> Doc:
+    mounted = [{"mountPath": path, "name": ""} for path in mounts.split()]
+    opened = [{"containerPort": number, "protocol": protocol, "name": ""} for number, protocol in ports]
+    found = {"name": name, **_some(f"image {fields}"), "volumeMounts": mounted, "ports": opened, **more}
+    return {key: each for key, each in found.items() if each != []}
 
 
 def _labelled(labels: str, part: Doc) -> Doc:
-    return {"metadata": {"labels": _some(labels)}, **part}
+    return {**part, "metadata": {"labels": dict.fromkeys(labels.split(), "")}}
+
+
+def _both_labelled(labels: str, of_pods: str, part: Doc) -> Doc:
+    template = _labelled(of_pods, part["spec"]["template"])
+    return _labelled(labels, {**part, "spec": {**part["spec"], "template": template}})
 
 
 _OF_CNI = "app.kubernetes.io/instance app.kubernetes.io/name app.kubernetes.io/version k8s-app"
-_OF_DNS = "eks.amazonaws.com/component k8s-app"
-_MOUNTS = "/host/etc/cni/net.d /host/opt/cni/bin /host/var/log/aws-routed-eni /run/xtables.lock /var/run/aws-node"
+_OF_EKS = "eks.amazonaws.com/component k8s-app"
+_OF_POD = (
+    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution priorityClassName serviceAccountName "
+    "tolerations"
+)
 _VARIABLES = (
     "ADDITIONAL_ENI_TAGS AWS_VPC_CNI_NODE_PORT_SUPPORT AWS_VPC_ENI_MTU AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG "
     "AWS_VPC_K8S_CNI_EXTERNALSNAT AWS_VPC_K8S_CNI_LOGLEVEL AWS_VPC_K8S_CNI_LOG_FILE AWS_VPC_K8S_CNI_RANDOMIZESNAT "
@@ -122,36 +147,119 @@ _VARIABLES = (
     "DISABLE_METRICS DISABLE_NETWORK_RESOURCE_PROVISIONING ENABLE_IPv4 ENABLE_IPv6 ENABLE_POD_ENI "
     "ENABLE_PREFIX_DELEGATION WARM_ENI_TARGET WARM_PREFIX_TARGET"
 )
-_DNS = {
-    "name": "coredns",
-    "volumeMounts": _each("mountPath", "/etc/coredns", "name"),
-    "securityContext": {"capabilities": {"add": [], "drop": []}, **_some("readOnlyRootFilesystem")},
-    **_some("args image livenessProbe readinessProbe resources"),
+_NODE_NAME = _each("name", "MY_NODE_NAME", "valueFrom.fieldRef")
+_AWS_NODE = _pod(
+    [
+        _container(
+            "aws-node",
+            "livenessProbe.exec.command livenessProbe.initialDelaySeconds readinessProbe.exec.command "
+            "readinessProbe.initialDelaySeconds resources.requests.cpu securityContext.capabilities.add",
+            "/host/etc/cni/net.d /host/opt/cni/bin /host/var/log/aws-routed-eni /run/xtables.lock /var/run/aws-node",
+            (61678, "TCP"),
+            env=[*_each("name", _VARIABLES, "value"), *_NODE_NAME],
+        )
+    ],
+    _each("name", "cni-bin-dir cni-net-dir log-dir run-dir xtables-lock", "hostPath.path"),
+    f"{_OF_POD} hostNetwork",
+    initContainers=[_container("aws-vpc-cni-init", "securityContext.privileged", "/host/opt/cni/bin")],
+)
+_AGENT = "aws-eks-nodeagent"
+_WITH_AGENT = (
+    _pod(
+        [
+            _container(
+                _AGENT,
+                "args resources.requests.cpu securityContext.capabilities.add securityContext.privileged",
+                "/host/opt/cni/bin /sys/fs/bpf /var/log/aws-routed-eni /var/run/aws-node",
+                env=_NODE_NAME,
+            )
+        ],
+        _each("name", "bpf-pin-path", "hostPath.path"),
+    ),
+    _pod([{"name": _AGENT, "ports": [{"containerPort": 8162, "protocol": "TCP", "name": ""}]}], []),
+)
+_NEWER_AWS_NODE = _pod(
+    [
+        {
+            "name": "aws-node",
+            "env": [*_each("name", "VPC_CNI_VERSION", "value"), *_each("name", "MY_POD_NAME", "valueFrom.fieldRef")],
+        }
+    ],
+    [],
+    initContainers=[{"name": "aws-vpc-cni-init", **_some("resources.requests.cpu")}],
+)
+_COREDNS = _pod(
+    [
+        _container(
+            "coredns",
+            "args livenessProbe.httpGet.path livenessProbe.httpGet.port livenessProbe.initialDelaySeconds "
+            "readinessProbe.httpGet.path readinessProbe.httpGet.port resources.limits.memory resources.requests.cpu "
+            "resources.requests.memory securityContext.allowPrivilegeEscalation securityContext.capabilities.add "
+            "securityContext.capabilities.drop securityContext.readOnlyRootFilesystem",
+            "",
+            *((53, "UDP"), (53, "TCP"), (9153, "TCP")),
+            volumeMounts=_each("mountPath", "/etc/coredns", "name readOnly"),
+        )
+    ],
+    _each("name", "config-volume", "configMap.items configMap.name"),
+    f"{_OF_POD} affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+)
+_SPREAD = {
+    "topologyKey": "topology.kubernetes.io/zone",
+    "whenUnsatisfiable": "ScheduleAnyway",
+    **_some("labelSelector maxSkew"),
 }
-_PROXY = {"name": "kube-proxy", **_some("command image resources securityContext")}
+_KUBE_DNS = {
+    "metadata": {"annotations": dict.fromkeys(("prometheus.io/port", "prometheus.io/scrape"), "")},
+    "spec": {"ports": [{"port": 53, "protocol": each, "name": ""} for each in ("TCP", "UDP")], "selector": ""},
+}
+_PROXY = _pod(
+    [_container("kube-proxy", "command resources.requests.cpu securityContext.privileged", "")],
+    [],
+    f"{_OF_POD} hostNetwork",
+)
 
 
-def _access(labels: str, account: Named, role: Named, binding: Named, of_role: str = "") -> dict[Named, Doc]:
+_Parts = tuple[tuple[Version | None, Doc], ...]
+
+
+def _access(labels: str, account: Named, role: Named, binding: Named, of_role: str = "") -> dict[Named, _Parts]:
     return {
-        account: _labelled(labels, {}),
-        role: _labelled(f"{labels} {of_role}", _some("rules")),
-        binding: _labelled(labels, _some("roleRef subjects")),
+        account: ((None, _labelled(labels, {})),),
+        role: ((None, _labelled(f"{labels} {of_role}", _some("rules"))),),
+        binding: ((None, _labelled(labels, _some("roleRef subjects"))),),
     }
 
 
-_STANDING: Mapping[Named, Doc] = {
-    AWS_NODE: _aws_node(),
-    CNI_MAP: _labelled(_OF_CNI, {"data": _some("enable-network-policy-controller enable-windows-ipam")}),
+_STANDING: Mapping[Named, _Parts] = {
+    AWS_NODE: (
+        (None, _both_labelled(_OF_CNI, _OF_CNI.replace("app.kubernetes.io/version ", ""), _AWS_NODE)),
+        (Version(1, 14, 0), _WITH_AGENT[0]),
+        (Version(1, 19, 4), _WITH_AGENT[1]),
+        (Version(1, 15, 1), _NEWER_AWS_NODE),
+    ),
+    CNI_MAP: (
+        (None, _labelled(_OF_CNI, _some("data.enable-network-policy-controller data.enable-windows-ipam"))),
+        (
+            Version(1, 18, 6),
+            _some(
+                "data.branch-eni-cooldown data.enable-windows-prefix-delegation data.minimum-ip-target "
+                "data.warm-ip-target data.warm-prefix-target"
+            ),
+        ),
+    ),
     **_access(_OF_CNI, *CNI_ACCESS),
-    COREDNS: _labelled(_OF_DNS, _pod([_DNS], _each("name", "config-volume", "configMap"))),
-    COREFILE: _labelled(_OF_DNS, {"data": _some("Corefile")}),
-    **_access(_OF_DNS, *DNS_ACCESS, of_role="kubernetes.io/bootstrapping"),
-    KUBE_DNS: {
-        "metadata": {
-            "labels": _some(f"{_OF_DNS} kubernetes.io/cluster-service kubernetes.io/name"),
-            "annotations": _some("prometheus.io/port prometheus.io/scrape"),
-        },
-        "spec": {"ports": [{"port": 53, "protocol": each, "name": ""} for each in ("TCP", "UDP")]},
-    },
-    KUBE_PROXY: _pod([_PROXY], [], "hostNetwork"),
+    COREDNS: (
+        (None, _both_labelled(f"{_OF_EKS} kubernetes.io/name", _OF_EKS, _COREDNS)),
+        (Version(1, 13, 2), _pod([], [], topologySpreadConstraints=[_SPREAD])),
+    ),
+    COREFILE: ((None, _labelled(_OF_EKS, _some("data.Corefile"))),),
+    **_access(_OF_EKS, *DNS_ACCESS, of_role="kubernetes.io/bootstrapping"),
+    KUBE_DNS: (
+        (None, _KUBE_DNS),
+        (None, _labelled(f"{_OF_EKS} kubernetes.io/cluster-service kubernetes.io/name", {})),
+        (Version(1, 11, 4), {"spec": {"ports": [{"port": 9153, "protocol": "TCP", "name": ""}]}}),
+    ),
+    KUBE_PROXY: ((None, _PROXY),),
 }
+"""Each part with the version since when it is known to be there, None for ever."""

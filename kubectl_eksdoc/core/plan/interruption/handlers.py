@@ -20,12 +20,14 @@ HANDLER = "aws-node-termination-handler"
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """`on`: Spot nodes of Karpenter on which it runs as a DaemonSet; a Deployment reads a queue of its own."""
+    """`on`: Spot nodes of Karpenter on which it runs as a DaemonSet, `ready`: all nodes on which it is Ready as one; a
+    Deployment reads a queue of its own."""
 
     kind: str
     namespace: str
     name: str
     on: tuple[str, ...] = ()
+    ready: tuple[str, ...] = ()
 
     @property
     def by_node(self) -> bool:
@@ -37,8 +39,8 @@ def handlers(cluster: Cluster) -> tuple[Handler, ...]:
     karpenters = {
         node.name for node in cluster.nodes if node.owner is NodeOwner.KARPENTER and node.capacity_type == "spot"
     }
-    found: dict[tuple[str, str, str], set[str]] = {
-        (each.kind, each.namespace, each.name): set()
+    found: dict[tuple[str, str, str], dict[str, bool]] = {
+        (each.kind, each.namespace, each.name): {}
         for each in cluster.workloads
         if each.kind in ("DaemonSet", "Deployment")
         and (each.template_labels.get(NAME_LABEL) == HANDLER or each.name.startswith(HANDLER))
@@ -48,8 +50,11 @@ def handlers(cluster: Cluster) -> tuple[Handler, ...]:
             continue
         key = ("DaemonSet", pod.namespace, pod.owner.name)
         if key in found or pod.labels.get(NAME_LABEL) == HANDLER:
-            found.setdefault(key, set()).update({pod.node} & karpenters)
-    return tuple(Handler(*key, tuple(sorted(nodes))) for key, nodes in sorted(found.items()))
+            found.setdefault(key, {})[pod.node] = pod.ready
+    return tuple(
+        Handler(*key, tuple(sorted(ready.keys() & karpenters)), tuple(sorted(node for node in ready if ready[node])))
+        for key, ready in sorted(found.items())
+    )
 
 
 def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_drains: bool | None) -> Iterator[Finding]:

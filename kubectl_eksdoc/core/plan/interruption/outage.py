@@ -7,7 +7,7 @@ dead node is removed once the node is NotReady (core/rules/lost_nodes; confidenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -220,6 +220,10 @@ def _off_spot(facts: InterruptionFacts, again: Sequence[str]) -> Remedy:
     return Remedy(f"{first}Place CoreDNS on on-demand nodes; in which order, and with which commands:", command)
 
 
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -257,8 +261,26 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
     )
 
 
-def others_spot(facts: InterruptionFacts) -> Iterator[Finding]:
-    """Spot nodes that are not Karpenter's."""
+def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> Iterator[Finding]:
+    """Spot nodes that are not Karpenter's. `drained`: those on which a controller runs that drains them."""
+    own = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
+    left = [each.name for each in own if each.name not in drained]
+    if left:
+        yield Finding(
+            codes.OUTAGE,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+            f"{len(left)} Spot node{_s(len(left))} that neither Karpenter nor EKS made: whether a controller drains "
+            "them is not known",
+            tuple(left[:_MOST]),
+            (
+                Remedy(
+                    "Run the AWS Node Termination Handler there, as a DaemonSet or with a queue, and see that it does."
+                ),
+            ),
+            missing="which controller drains these nodes",
+        )
     by_eks = (
         (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
         (
@@ -269,7 +291,7 @@ def others_spot(facts: InterruptionFacts) -> Iterator[Finding]:
     for owner, text in by_eks:
         nodes = spot_nodes(facts, owner)
         if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
-            count = f"{len(nodes) or 'no'} Spot node{'' if len(nodes) == 1 else 's'}"
+            count = f"{len(nodes) or 'no'} Spot node{_s(len(nodes))}"
             yield Finding(
                 codes.NOT_OURS,
                 Severity.INFO,

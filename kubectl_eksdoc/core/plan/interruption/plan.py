@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.plan.interruption.outage import Outage
 from kubectl_eksdoc.core.plan.interruption.repair.missing import Missing, missing
 from kubectl_eksdoc.core.plan.interruption.repair.stack import FILE, creates
 from kubectl_eksdoc.core.plan.interruption.setting import setting_link
+from kubectl_eksdoc.core.plan.interruption.spot import spot_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     links = tuple(_links(facts, facts.install, wish)) if isinstance(facts.install, KarpenterInstall) else ()
     by_karpenter = _drains(facts, links)
     there = handlers(facts.cluster)
-    by_handler = any(each.on for each in there)
+    spots = {each.name for each in spot_nodes(facts)}
+    by_handler = bool(spots) and spots <= {name for each in there for name in each.ready}
     foreseen = outage.foresee(
         facts,
         True if by_handler and by_karpenter is not True else by_karpenter,
@@ -78,7 +80,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
         *_of_install(facts, foreseen),
         *_of_links(links, spot),
         *handler_findings(facts.cluster, there, by_karpenter),
-        *outage.others_spot(facts),
+        *outage.others_spot(facts, {name for each in there for name in each.ready}),
     ]
     needed = missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
     stack = stack_name(facts, wish)
@@ -134,7 +136,8 @@ def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> I
     made.append(signs.log_link(facts, install))
     failing = delivery.failing_link(facts, version)
     made += [failing] if failing is not None else []
-    made.append(signs.life_link(facts, install, any(each.vital and each.failed for each in made)))
+    broken, named = any(each.vital and each.failed for each in made), made[0].status is Status.PASS
+    made.append(signs.life_link(facts, install, broken, named))
     yield from made
 
 

@@ -110,6 +110,10 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
             text_of = "Mend the links before it; from v1.4.0 on it tries again by itself. To see it:"
             remedy = (Remedy(text_of, _grep(install)),)
             return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
+    pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
+    if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
+        why = Unknown(f"none of its {_pods(len(pods))} is Ready: whether it reads the queue now is not known")
+        return _to_look(unknown(replace(link, code=codes.KARPENTER, name="Karpenter"), why, "a Ready pod"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
@@ -161,11 +165,12 @@ def _pods(count: int) -> str:
     return f"{count} pod{'' if count == 1 else 's'}"
 
 
-def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool) -> Link:
-    """Whether it has been seen to work. `broken`: something before it is known to be wrong."""
+def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, named: bool = True) -> Link:
+    """Whether it has been seen to work. `broken`: something before it is known to be wrong; `named`: it is known that
+    Karpenter reads this queue, else another may be who fetches from it."""
     subject = Subject("Deployment", install.name, install.namespace)
     link = Link(codes.LIFE, "sign of life", subject, Status.PASS, "", False)
-    for sign in (*_signs(facts, install), *(() if broken else _fetches(facts))):
+    for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
         return replace(link, what=sign)
     if broken:
         return replace(link, status=None, what="none; to be seen once the rest is mended")

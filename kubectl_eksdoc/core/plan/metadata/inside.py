@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -55,10 +55,15 @@ def _needs(pod: Pod) -> bool:
 
 
 def fails(pod: Pod, now: datetime) -> bool:
-    """It is not ready though it has a node, or was made ready again a moment ago."""
+    """It is not ready though it has a node, or was made ready again a moment ago, or nobody knows when."""
     if not pod.ready:
         return bool(pod.node)
-    return pod.restarted and pod.ready_at is not None and now - pod.ready_at < _STEADY
+    return pod.restarted and (pod.ready_at is None or now - pod.ready_at < _STEADY)
+
+
+def ended_badly(pod: Pod, done: Set[str]) -> bool:
+    """It is of a Job that makes another after each that fails, and is not among those that are `done`."""
+    return pod.phase == "Failed" and pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid not in done
 
 
 def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogOf, ...]:

@@ -15,10 +15,10 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.inside import fails
+from kubectl_eksdoc.core.plan.metadata.inside import ended_badly, fails
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off
 from kubectl_eksdoc.core.plan.pod_owner import owner_of
-from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
+from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, Reach, verdict
 
 _MOST_PODS = 5
 
@@ -57,6 +57,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             (read.detail,),
             missing=read.resource.full_name,
         )
+    yield from _nowhere(facts, groups)
     yield from _unexplained(facts, groups)
     if facts.not_looked_into:
         yield Finding(
@@ -109,17 +110,34 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
         )
 
 
+def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+    """Pods on nodes that are not there; on none yet, where nothing else was asked about."""
+    nodes = {name for alike, _ in groups for name in alike.nodes}
+    pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
+    found = [each for each in pods if each.node or not groups]
+    if found:
+        yield Finding(
+            codes.PODS_UNREAD,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
+            f"{_pods(len(found))} on no node that was read: whether the service is reached from there is not known",
+            tuple(_some([each.key for each in found])),
+            missing="the nodes of these pods",
+        )
+
+
 def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
     """Pods that fail where they do not reach the service, with a log that was read and says nothing that is known."""
     told = {each.pod.key for _, sufferers in groups for each in sufferers}
-    nodes = {
-        name for alike, _ in groups if alike.now.options is not None and cut_off(alike.here) for name in alike.nodes
-    }
+    alike_of = {name: alike for alike, _ in groups for name in alike.nodes}
+    done = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
     found = [
         pod
         for pod in facts.cluster.pods
-        if pod.node in nodes and pod.key not in told and not (pod.calls.host_network or pod.finished)
-        if fails(pod, facts.cluster.observed_at) and not ((looked := facts.inside.get(pod.key)) and looked.unknown)
+        if pod.node in alike_of and pod.key not in told and _lacks(pod, alike_of[pod.node])
+        if (ended_badly(pod, done) if pod.finished else fails(pod, facts.cluster.observed_at))
+        if not ((looked := facts.inside.get(pod.key)) and looked.unknown)
     ]
     if found:
         first = found[0]
@@ -134,6 +152,14 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             (Remedy("Read its log.", f"kubectl logs -n {first.namespace} {first.name} --all-containers --tail=50"),),
             "why it fails",
         )
+
+
+def _lacks(pod: Pod, alike: NodesAlike) -> bool:
+    """It does not reach the service on its node. With the network of the host only a disabled endpoint counts."""
+    if not pod.calls.host_network:
+        return cut_off(alike.here)
+    options = alike.now.options
+    return isinstance(options, MetadataOptions) and cut_off(verdict(options, HOST))
 
 
 def _together(sufferers: Iterable[Sufferer]) -> list[list[Sufferer]]:
@@ -220,9 +246,9 @@ def _next(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]
 
 def _unknown(alike: NodesAlike) -> Iterator[Finding]:
     said = [(alike.now, True, alike.here), (alike.next, False, alike.later)]
-    for service, now, verdict in said:
+    for service, now, found in said:
         when = "now" if now else "on the next node"
-        if verdict.reach is not Reach.UNKNOWN:
+        if found.reach is not Reach.UNKNOWN:
             continue
         missing = service.options.missing if isinstance(service.options, Unknown) else ""
         yield Finding(
@@ -230,7 +256,7 @@ def _unknown(alike: NodesAlike) -> Iterator[Finding]:
             Severity.MEDIUM,
             Status.UNKNOWN,
             _subject(alike),
-            f"what pods find {when} is not known: {verdict.why}",
+            f"what pods find {when} is not known: {found.why}",
             tuple(_some(alike.nodes)),
             (allow(missing) if missing else _measured(alike.nodes[0]) if now else Remedy(_LOOK),),
             missing or f"the metadata options {when}",

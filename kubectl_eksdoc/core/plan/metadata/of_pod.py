@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.inside import fails
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer
+from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, cut_off
 from kubectl_eksdoc.core.rules.metadata_service import HOST, Reach, Verdict, verdict
 
 
@@ -32,31 +34,37 @@ _REACHES = {
 
 def of_pod(plan: MetadataPlan, pod: Pod) -> OnePod:
     """`plan` is that of the pod's node, or holds it."""
+    now = plan.facts.cluster.observed_at
     group = next((each for each in plan.groups if pod.node in each.alike.nodes), None)
     if pod.finished:
-        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, "its containers have ended, and do not start again"))
+        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, "its containers have ended, and do not start again"), now)
     if group is None:
         why = "it is on no node yet" if not pod.node else f"its node {pod.node} is not among those that were read"
-        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, why))
+        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, why), now)
     if pod.calls.host_network:
         options = group.alike.now.options
         none = Verdict(Reach.CUT_OFF, group.alike.now.by)
-        return _said(pod, HOST, none if options is None else verdict(options, HOST), group)
-    return _said(pod, plan.hops, group.alike.here, group)
+        return _said(pod, HOST, none if options is None else verdict(options, HOST), now, group)
+    return _said(pod, plan.hops, group.alike.here, now, group)
 
 
-def _said(pod: Pod, hops: int, here: Verdict, group: GroupPlan | None = None) -> OnePod:
+def _said(pod: Pod, hops: int, here: Verdict, now: datetime, group: GroupPlan | None = None) -> OnePod:
     suffers = next((each for each in group.sufferers if each.pod == pod), None) if group is not None else None
     where = f" on {pod.node}" if pod.node else ""
     of = f" ({group.alike.name})" if group is not None and group.alike.name else ""
     host = ", with the network of its host," if pod.calls.host_network else ""
-    sentence = f"{pod.key}{where}{of}{host} {_REACHES[here.reach]}: {here.why}; {_matters(pod, suffers, here)}."
+    failing = cut_off(here) and fails(pod, now)
+    sentence = (
+        f"{pod.key}{where}{of}{host} {_REACHES[here.reach]}: {here.why}; {_matters(pod, suffers, here, failing)}."
+    )
     return OnePod(pod, hops, here, suffers, sentence + _later(group, pod))
 
 
-def _matters(pod: Pod, suffers: Sufferer | None, here: Verdict) -> str:
+def _matters(pod: Pod, suffers: Sufferer | None, here: Verdict, failing: bool) -> str:
     if suffers is not None:
         return f"{suffers.suffering.value}: {suffers.why}; way out: {suffers.way_out}"
+    if failing:
+        return "it fails, and whether for that reason is not known"
     if pod.calls.role is not RoleBy.NOBODY:
         return f"it has a role of its own by {pod.calls.role.value}"
     return "nothing is wrong" if here.reach is Reach.REACHABLE else "nothing shows that it needs it"

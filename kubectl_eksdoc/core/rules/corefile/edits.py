@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Token
-from kubectl_eksdoc.core.rules.corefile.plugins import health_plugins, lameducks
+from kubectl_eksdoc.core.rules.corefile.plugins import health_plugins, lameducks, unread
 
 _STEP = "    "
 """By so much a line is moved in where nothing shows how the others are."""
@@ -30,6 +30,8 @@ class _Change:
 def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
     """CoreDNS waits so long in all when it ends (`plugins.lameduck_s`): each of its health plugins for its share, as
     they wait one after the other. Where there is none, the first server block gets one."""
+    if unread(corefile):
+        return NotEdited("a variable, or a snippet within health, may set lameduck as well")
     health = [each for block in corefile.blocks for each in block.named("health")]
     plugins = len(health_plugins(corefile))
     value = _share(seconds, plugins)

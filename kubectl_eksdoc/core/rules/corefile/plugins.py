@@ -63,10 +63,22 @@ def health_plugins(corefile: Corefile) -> tuple[tuple[Token, ...], ...]:
     return tuple(found)
 
 
+def unread(corefile: Corefile) -> bool:
+    """What CoreDNS makes of it may have more of `health` than is seen here: a variable names a plugin, or a snippet is
+    imported within the plugin's own block."""
+    held = [each for block in corefile.servers for each in corefile.whole(block) if isinstance(each, Directive)]
+    return any(
+        each.tokens[0].environment or (each.name == "health" and any(token.text == "import" for token in each.tokens))
+        for each in held
+    )
+
+
 def lameduck_s(corefile: Corefile) -> float | None:
     """So many seconds CoreDNS goes on answering after it was told to end: its health plugins wait one after the other
     (github.com/coredns/caddy, Instance.ShutdownCallbacks). None where the environment decides, or no duration is said.
     """
+    if unread(corefile):
+        return None
     whole = 0.0
     for values in health_plugins(corefile):
         if not values:

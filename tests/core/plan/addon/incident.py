@@ -67,11 +67,14 @@ def rich() -> Doc:
 def a_persons() -> Doc:
     """EKS applied the chart without ``init``, as it did up to v1.12.0; a person added the entry and has all of it."""
     pod = json.loads(json.dumps(rich()["spec"]["template"]["spec"]))
-    pod["containers"][0]["env"] = [{"name": name, "value": value} for name, value in CHART["env"].items()]
+    of_pod = [entry for entry in pod["containers"][0]["env"] if "valueFrom" in entry]
+    set_by_chart = [{"name": name, "value": value} for name, value in CHART["env"].items()]
+    pod["containers"][0]["env"] = [*set_by_chart, *of_pod]
     del pod["initContainers"][0]["env"]
     config = _daemon_set(pod)
     config["metadata"]["labels"] = rich()["metadata"]["labels"]
     config["spec"]["updateStrategy"] = rich()["spec"]["updateStrategy"]
+    config["spec"]["template"]["metadata"] = {"labels": rich()["spec"]["template"]["metadata"]["labels"]}
     made = apply(None, config, "eks", True, NOW, SCHEMA)
     assert isinstance(made, Applied)
     return by_hand(

@@ -15,12 +15,17 @@ from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.differing import differing
+from kubectl_eksdoc.core.plan.addon.expected import leaves_of
 from kubectl_eksdoc.core.plan.addon.facts import Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.fields import value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.entries import read, without_entries
+from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
+from kubectl_eksdoc.core.rules.api.ownership.merging import removed
+from kubectl_eksdoc.core.rules.api.ownership.trees import tree_of
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 from tests import raw_facts
@@ -265,9 +270,26 @@ def recorded(addon: str, every: int) -> Iterator[tuple[str, Doc, Doc]]:
                 yield f"{world['world']} {case['kind']} {case['name']}", world, case
 
 
+_DNS_VERSIONS = {
+    25: "9.3",
+    26: "9.3",
+    27: "10.1",
+    28: "10.1",
+    29: "11.4",
+    30: "11.4",
+    31: "11.4",
+    32: "11.4",
+    33: "13.2",
+}
+"""Of CoreDNS, in the recorded manifests of each Kubernetes minor version."""
+
+
 def side(addon: str, of: str) -> OfVersion:
+    """CoreDNS's manifests were recorded by the version of Kubernetes."""
     unknown = Unknown("not known")
-    return OfVersion(f"{of}-eksbuild.1", chart(of) if addon == "vpc-cni" else unknown, unknown)
+    if addon == "vpc-cni":
+        return OfVersion(f"{of}-eksbuild.1", chart(of), unknown)
+    return OfVersion(f"v1.{_DNS_VERSIONS.get(int(of.split('.')[1]), '13.2')}-eksbuild.1", unknown, unknown)
 
 
 def _histories(addon: str, every: int) -> None:
@@ -288,6 +310,69 @@ def _histories(addon: str, every: int) -> None:
 def test_what_a_real_server_took_never_passes(addon: str, every: int) -> None:
     """And nearly all that it left alone does."""
     _histories(addon, every)
+
+
+_DEFAULTED = (
+    "creationTimestamp defaultMode dnsPolicy failureThreshold imagePullPolicy internalTrafficPolicy ipFamilies "
+    "ipFamilyPolicy maxSurge maxUnavailable periodSeconds progressDeadlineSeconds replicas restartPolicy "
+    "revisionHistoryLimit schedulerName scheme serviceAccount sessionAffinity successThreshold targetPort "
+    "terminationGracePeriodSeconds terminationMessagePath terminationMessagePolicy timeoutSeconds type"
+)
+"""The API server gives these a value where they are removed, which is the user's then: another kind of change."""
+
+
+def _removing(addon: str, old: str, new: str, every: int) -> None:
+    """Each field of the manifest, removed by a user."""
+    passed, tried, now, target = [], 0, side(addon, old), side(addon, new)
+    world = next(each for each in raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz") if each["from"] == old)
+    for case in (each for each in world["objects"] if each["before"]):
+        schema = schema_of(case["before"]["apiVersion"], case["kind"])
+        made = apply(None, case["before"], "eks", True, NOW, schema)
+        assert isinstance(made, Applied)
+        for path in leaves_of(case["before"], schema)[::every]:
+            value = value_at(case["before"], path, schema.root)
+            if (
+                path[:2] in _OF_OBJECT
+                or path[0] in _OF_OBJECT
+                or path[-1][2:] in _DEFAULTED.split()
+                or value in ({}, [], "")
+            ):
+                continue
+            new_doc = removed(made.doc, Fields(tree_of(path)), schema.root)
+            live = updated(made.doc, new_doc, "kubectl-edit", NOW, schema)
+            known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+            tried += 1
+            if all(each.status is Status.PASS for each in planned(known, Asked(Mode.NONE)).findings):
+                passed.append(path)
+    assert passed == [] and tried > 2
+
+
+_OF_OBJECT = (
+    "f:apiVersion",
+    "f:kind",
+    ("f:metadata", "f:name"),
+    ("f:metadata", "f:namespace"),
+    ("f:spec", "f:selector"),
+)
+_PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), ("coredns", "v1.35.0", "v1.36.0")]
+
+
+@pytest.mark.parametrize(("addon", "old", "new", "every"), [(*_PAIRS[0], 10), (*_PAIRS[2], 8)])
+def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
+    _removing(addon, old, new, every)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("addon", "old", "new"), [*_PAIRS, ("vpc-cni", "v1.15.1", "v1.18.6")])
+def test_whatever_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str) -> None:
+    _removing(addon, old, new, 1)
+
+
+@pytest.mark.parametrize("mode", [Mode.NONE, Mode.OVERWRITE])
+def test_a_port_that_is_there_twice_is_unknown(mode: Mode) -> None:
+    """Alike, or with another name: EKS lost the entry to whoever wrote the second."""
+    live = hand(rich(), lambda pod: pod["containers"][0]["ports"].append(dict(pod["containers"][0]["ports"][0])))
+    assert [each for each in statuses(live, mode) if "ports[containerPort=61678" in each.message]
 
 
 @pytest.mark.long

@@ -14,12 +14,23 @@ from kubectl_eksdoc.core.model.aws.queues import Figures, Notice
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Taint
-from kubectl_eksdoc.core.model.pods import Toleration
+from kubectl_eksdoc.core.model.pods import Pod, Toleration
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.outage import sentences
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, plan_interruption
+from kubectl_eksdoc.render.interruption.words import in_short
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
-from tests.core.plan.interruption.healthy import PLACE, a_dns_pod, a_queue, a_spot_node, codes_of, facts, planned, told
+from tests.core.plan.interruption.healthy import (
+    PLACE,
+    a_dns_pod,
+    a_queue,
+    a_spot_node,
+    an_install,
+    codes_of,
+    facts,
+    planned,
+    told,
+)
 
 GONE: Any = Absent("there is none")
 
@@ -213,3 +224,58 @@ def test_a_sign_of_life_does_not_show_that_eventbridge_delivers(more: dict[str, 
 
 def test_a_sign_of_life_shows_that_the_queue_is_read() -> None:
     assert planned(policies=Unknown("forbidden", "iam:GetRolePolicy")).outage.handled is True
+
+
+def a_karpenter_pod(**more: Any) -> Pod:
+    labels = {"app.kubernetes.io/name": "karpenter", "pod-template-hash": "abc"}
+    return a_pod("karpenter-0", "kube-system", owner="ReplicaSet/karpenter-abc", labels=labels, **more)
+
+
+@pytest.mark.parametrize("figures", [Figures(empty=60), Figures(deleted=3)])
+@pytest.mark.parametrize(("pod", "heard"), [({"ready": False}, None), ({"phase": "Pending"}, None), ({}, True)])
+def test_what_was_fetched_earlier_does_not_show_that_a_karpenter_that_fails_reads(
+    pod: dict[str, Any], heard: bool | None, figures: Figures
+) -> None:
+    plan = planned(cluster=a_cluster(nodes=[a_spot_node()], pods=[a_karpenter_pod(**pod)]), figures=figures)
+    assert plan.outage.handled is heard
+    assert [each.subject.name for each in plan.findings if each.status is Status.UNKNOWN][:1] == ["karpenter"] * (
+        heard is None
+    )
+
+
+def test_who_fetches_from_a_queue_that_karpenter_is_not_known_to_read_may_be_another() -> None:
+    plan = planned(an_install(variable=Unknown("it comes from a Secret")))
+    assert plan.outage.handled is None and "interruption-sign-of-life" in codes_of(plan, "unknown")
+
+
+def a_handler(node: str, **more: Any) -> Pod:
+    owner, labels = "DaemonSet/aws-node-termination-handler", {"app.kubernetes.io/name": "aws-node-termination-handler"}
+    return a_pod(f"handler-{node}", "kube-system", owner=owner, node=node, labels=labels, **more)
+
+
+@pytest.mark.parametrize(
+    ("pods", "handled"),
+    [
+        ([a_handler("spot-0"), a_handler("spot-1")], True),
+        ([a_handler("spot-0")], None),
+        ([a_handler("spot-0"), a_handler("spot-1", ready=False)], None),
+    ],
+)
+def test_another_drains_only_where_it_is_ready_on_every_spot_node(pods: list[Pod], handled: bool | None) -> None:
+    """And that does not make Karpenter hear."""
+    nodes = [a_spot_node("spot-0"), a_spot_node("spot-1")]
+    plan = planned(cluster=a_cluster(nodes=nodes, pods=pods), rules=Unknown("forbidden", "events:ListRules"))
+    assert plan.outage.handled is handled
+    assert in_short(plan).startswith("Whether Karpenter v1.5.0 (kube-system/karpenter) hears of Spot interruptions is")
+
+
+@pytest.mark.parametrize(
+    "label", [("node.kubernetes.io/lifecycle", "spot"), ("eks.amazonaws.com/capacityType", "SPOT")]
+)
+@pytest.mark.parametrize("drained", [False, True])
+def test_spot_nodes_that_a_user_made_are_unknown_unless_a_handler_runs_there(
+    label: tuple[str, str], drained: bool
+) -> None:
+    node = a_node("own-0", group="", labels=dict([label]))
+    plan = planned(GONE, cluster=a_cluster(nodes=[node], pods=[a_handler("own-0")] if drained else []))
+    assert codes_of(plan, "unknown") == ["interruption-outage"] * (not drained)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
-from kubectl_eksdoc.core.model.pods import Calls, RoleBy
+from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
+from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.metadata.words import in_short
-from tests.builders import a_pod
-from tests.core.plan.metadata.fixes.nodes_of_all_kinds import TWO, Cloud, cloud, ident
+from tests.builders import a_pod, ago
+from tests.core.plan.metadata.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud, cloud, ident
 
 AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
 
@@ -71,10 +75,62 @@ def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> No
     assert said.startswith("Pods on 1 of 2 nodes are cut off from the instance metadata service, 1 has none;")
 
 
-@pytest.mark.parametrize(("ready", "said"), [(False, [(codes.PODS_UNREAD, Status.UNKNOWN)]), (True, [])])
-def test_a_pod_that_fails_where_it_is_cut_off_is_never_passed(ready: bool, said: list[object]) -> None:
+LATELY, LONG_AGO = ago(60), ago(3600)
+
+
+def said_of(pod: Pod, kind: str = "managed", *beside: Pod, **more: Any) -> list[object]:
+    """On a node of that kind, of an image and a role that tell nothing."""
+    of = cloud(kind, **more)
+    pod = replace(pod, node=of.nodes[0].name, calls=replace(pod.calls, images=("own/app:1",), role=RoleBy.IRSA))
+    of.pods, of.inside = [pod, *beside], {pod.key: Inside(Started())}
+    return [(each.code, each.status) for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name]
+
+
+UNKNOWN = [(codes.PODS_UNREAD, Status.UNKNOWN)]
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        (a_pod(ready=False), UNKNOWN),
+        (a_pod(phase="Pending"), UNKNOWN),
+        (a_pod(restarted=True, ready_at=LATELY), UNKNOWN),
+        (a_pod(restarted=True, ready_at=None), UNKNOWN),
+        (a_pod(phase="Failed", owner="Job/import"), UNKNOWN),
+        (a_pod(), []),
+        (a_pod(restarted=True, ready_at=LONG_AGO), []),
+        (a_pod(phase="Succeeded", owner="Job/import"), []),
+        (a_pod(phase="Failed"), []),
+    ],
+)
+def test_a_pod_that_fails_where_it_is_cut_off_is_never_passed(pod: Pod, said: list[object]) -> None:
+    assert said_of(pod) == said
+    assert said_of(pod, options=OPTIONAL) == said, "what asks with a token gets none"
+    assert said_of(pod, "fargate") == said, "it never had a service"
+    assert said_of(pod, options=TWO) == []
+
+
+def test_a_job_that_went_well_after_all_has_no_failure() -> None:
+    failed, done = a_pod(phase="Failed", owner="Job/import"), a_pod("b", phase="Succeeded", owner="Job/import")
+    assert said_of(failed, "managed", done) == []
+
+
+def test_the_network_of_the_host_is_cut_off_where_the_endpoint_is_disabled() -> None:
+    pod = a_pod(ready=False, calls=Calls(host_network=True))
+    assert said_of(pod, options=OFF) == UNKNOWN and said_of(pod) == []
+
+
+@pytest.mark.parametrize("node", ["gone", ""])
+def test_a_pod_on_no_node_that_was_read_is_unknown(node: str) -> None:
+    of = cloud()
+    of.pods = [a_pod(node=node, phase="Pending")]
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.subject.kind == "Pod"]
+    assert [(each.code, each.status) for each in found] == UNKNOWN
+
+
+def test_the_sentence_about_a_pod_that_fails_does_not_say_that_its_role_is_enough() -> None:
     of = cloud("managed")
-    pod = a_pod("gwc-a", node=of.nodes[0].name, ready=ready, calls=Calls(images=("own/app:1",), role=RoleBy.IRSA))
+    pod = a_pod(node=of.nodes[0].name, ready=False, calls=Calls(role=RoleBy.IRSA))
     of.pods, of.inside = [pod], {pod.key: Inside(Started())}
-    found = [each for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name]
-    assert [(each.code, each.status) for each in found] == said
+    sentence = of_pod(plan_metadata(of.facts(), 2), pod).sentence
+    assert "whether for that reason is not known" in sentence and "role" not in sentence

@@ -107,6 +107,18 @@ def test_the_sum_is_the_time_that_a_real_coredns_took(case: dict[str, Any]) -> N
     assert found is not None and found <= case["secondsFromSigtermToExit"] < found + 0.1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".:53 {\n  {$PLUG} {\n    lameduck 2s\n  }\n  ready\n}\n",
+        "(lame) {\n  lameduck 2s\n}\n.:53 {\n  health {\n    import lame\n  }\n}\n",
+    ],
+)
+def test_what_may_wait_as_well_is_not_known_and_not_edited(text: str) -> None:
+    """A real CoreDNS waited 2 s with both: of several values the last counts, and the edit's would not be it."""
+    assert lameduck_s(read(text)) is None and isinstance(with_lameduck(read(text), 9), NotEdited)
+
+
 def test_zones_do_not_divide_what_is_asked_for() -> None:
     text = "a:53, b:53, c:53 {\n  health {\n    lameduck 5s\n  }\n}\n"
     assert waits(read(edited(text, 9))) == ["9s"] and waits(read(edited("a:53, b:53 {\n  ready\n}\n", 9))) == ["9s"]
