@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, since_options
+from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, saying, since_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -20,7 +20,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 _PLAN = """\
@@ -158,7 +158,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     since_options.told(baseline, around)
-    tell((*request.notes, *_contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
+    tell((*request.notes, *saying.contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
@@ -203,19 +203,6 @@ def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
 def tell(notes: Sequence[str], around: Surroundings) -> None:
     for note in notes:
         around.note(f"note: {note}")
-
-
-def _contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
-    """Notes on names that were given besides others that were read: these are not contradicted."""
-    pairs = (
-        ("--region", options.region, identity.region),
-        ("--cluster-name", options.cluster_name, identity.cluster),
-    )
-    return [
-        f"{flag} {given} is not used: what was read says {known}"
-        for flag, given, known in pairs
-        if given and given != known
-    ]
 
 
 def exit_code(plan: DrainPlan) -> int:

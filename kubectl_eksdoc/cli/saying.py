@@ -10,7 +10,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:  # help must not pay for facts
-    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.model.findings import Finding
 
 
@@ -33,10 +33,25 @@ def told(world: WasRead, options: GlobalOptions, around: Surroundings) -> None:
     from kubectl_eksdoc.render.identity import identity_line
 
     around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    for note in contradicted(world.cluster.identity, options):
+        around.note(f"note: {note}")
     if world.denied:
         around.note(f"AWS does not let you {', '.join(world.denied)}: what only these tell is unknown")
     if options.debug and world.calls:
         around.note(f"debug: {world.calls}")
+
+
+def contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
+    """Notes on names of the command line that are not those of the cluster that was read."""
+    pairs = (
+        ("--region", options.region, identity.region),
+        ("--cluster-name", options.cluster_name, identity.cluster),
+    )
+    return [
+        f"{flag} {given} is not used: what was read says {known}"
+        for flag, given, known in pairs
+        if given and given != known
+    ]
 
 
 def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:

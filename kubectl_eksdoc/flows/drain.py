@@ -39,7 +39,4 @@ def plan_drain(
 
 def _named(cluster: Cluster, given: Identity) -> Cluster:
     """`cluster` with the names the user gave where it does not say its own; before planning, for its commands."""
-    who = cluster.identity
-    return replace(
-        cluster, identity=replace(who, region=who.region or given.region, cluster=who.cluster or given.cluster)
-    )
+    return replace(cluster, identity=cluster.identity.given(given.cluster, given.region))

@@ -62,7 +62,7 @@ def finding(found: Finding) -> Fields:
 
 
 def identity(who: Identity) -> Fields:
-    return {
+    fields: Fields = {
         "context": known(who.context),
         "cluster": known(who.cluster),
         "account": known(who.account),
@@ -70,6 +70,7 @@ def identity(who: Identity) -> Fields:
         "serverVersion": known(who.server_version),
         "uid": known(who.uid),
     }
+    return fields | {"unverified": strings(who.unverified)} if who.unverified else fields
 
 
 def _read(read: KindRead) -> Fields:

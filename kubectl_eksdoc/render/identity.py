@@ -17,7 +17,8 @@ _SKEW = timedelta(seconds=2)
 
 def named(who: Identity) -> tuple[tuple[str, str], ...]:
     """What a cluster is known by, each with its word; "" for what could not be told."""
-    return (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
+    told = (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
+    return tuple((word, f"{name} (unverified)" if word in who.unverified else name) for word, name in told)
 
 
 def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.render.identity import data_age
+from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import age, between, duration
 from kubectl_eksdoc.tui.model import Model
@@ -19,7 +19,7 @@ def identity(model: Model, now: datetime, notice: str = "") -> str:
     if model.facts is None:
         return "  ".join(filter(None, ("eksdoc", chosen, _progress(model.reads, now))))
     who = model.facts.cluster.identity
-    name = who.cluster or who.context or "cluster without a name"
+    name = dict(named(who))["cluster"] or who.context or "cluster without a name"
     name = f"{name} ({chosen})" if chosen and model.context != name else name
     parts = [name, who.server_version, who.region, counted(len(model.facts.cluster.nodes), "node")]
     hidden = () if model.old else model.facts.cluster.unread(*kinds.ALL)

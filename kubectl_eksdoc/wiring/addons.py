@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -11,6 +11,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.worlds import named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -200,8 +201,9 @@ def open_addons(
         )
     if held is not None:
         beside = held.beside()
-        return AddonWorld(held.reader(progress).read(reading.kinds), beside, aws, beside)
-    return _opened(source, connection, progress, reading, aws)
+        return AddonWorld(named(held.reader(progress).read(reading.kinds), aws, wanted), beside, aws, beside)
+    opened = _opened(source, connection, progress, reading, aws)
+    return replace(opened, cluster=named(opened.cluster, aws, wanted))
 
 
 def _opened(

@@ -13,7 +13,7 @@ from kubectl_eksdoc.wiring.interruption import InterruptionWorld, of_live
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld
+from kubectl_eksdoc.wiring.worlds import ReadWorld, named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -141,17 +141,20 @@ def open_check(
         AwsError: as `wiring.aws.open_aws`.
     """
     if (held := kept(source, "check")) is not None:
-        cluster, told, beside = held.reader(progress).read(reading.kinds), held.aws(), held.beside()
+        told, beside = held.aws(), held.beside()
+        cluster = named(held.reader(progress).read(reading.kinds), told, wanted)
         karpenter = InterruptionWorld(cluster, told, beside, beside, beside)
         return CheckWorld(cluster, told, karpenter, beside, reading.files, past=beside if reading.past else None)
     aws = open_aws_or_none(source, connection, wanted)
     if source.live:
-        cluster = open_reader(source, connection, progress).read(reading.kinds)
+        cluster = named(open_reader(source, connection, progress).read(reading.kinds), aws, wanted)
         from kubectl_eksdoc.kube.api_signs import ApiSigns
 
         karpenter, past = of_live(cluster, connection, aws), _live_past(connection, reading)
         return CheckWorld(cluster, aws, karpenter, ApiSigns(connection), reading.files, True, past)
-    return _held(source, connection, progress, reading, aws)
+    opened = _held(source, connection, progress, reading, aws)
+    cluster = named(opened.cluster, aws, wanted)
+    return replace(opened, cluster=cluster, karpenter=replace(opened.karpenter, cluster=cluster))
 
 
 def _live_past(connection: Connection, reading: CheckReading) -> Past | None:

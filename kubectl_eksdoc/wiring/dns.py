@@ -12,7 +12,7 @@ from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import inside_pods
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld
+from kubectl_eksdoc.wiring.worlds import ReadWorld, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -72,13 +72,14 @@ def open_dns(
         AwsError: as `wiring.aws.open_aws`.
     """
     if (held := kept(source, "coredns-lameduck")) is not None:
-        cluster, beside = held.reader(progress).read(reading.kinds), held.beside()
-        return DnsWorld(cluster, held.aws(), beside, beside, partial(_karpenter, source, connection, wanted))
+        aws, beside = held.aws(), held.beside()
+        cluster = named(held.reader(progress).read(reading.kinds), aws, wanted)
+        return DnsWorld(cluster, aws, beside, beside, partial(_karpenter, source, connection, wanted))
     aws = open_aws_or_none(source, connection, wanted)
     if source.live:
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
-        cluster = open_reader(source, connection, progress).read(reading.kinds)
+        cluster = named(open_reader(source, connection, progress).read(reading.kinds), aws, wanted)
         karpenter = partial(of_live, cluster, connection, aws)
         return DnsWorld(cluster, aws, SingleObjects(connection), inside_pods(source, connection), karpenter)
     from kubectl_eksdoc.objects.held_objects import HeldObjects
@@ -86,7 +87,7 @@ def open_dns(
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     objects = HeldObjects(reading.objects, where)
     kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
-    cluster = open_reader(source, connection, progress, objects).read(kinds)
+    cluster = named(open_reader(source, connection, progress, objects).read(kinds), aws, wanted)
     inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
     return DnsWorld(cluster, aws, objects, inside, partial(_karpenter, source, connection, wanted))
 

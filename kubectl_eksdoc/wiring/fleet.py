@@ -39,7 +39,9 @@ def whose(member: Member, connection: Connection) -> Identity:
     if not member.snapshot:
         with suppress(ConfigError):  # its own process has said so
             found = identify(choose(connection, around), around.environ).identity
-    return replace(found, cluster=member.cluster or found.cluster, region=member.region or found.region)
+    names = {"cluster": member.cluster or found.cluster, "region": member.region or found.region}
+    unverified = tuple(field for field, name in names.items() if name != getattr(found, field))
+    return replace(found, **names, unverified=unverified)
 
 
 def file_of(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld
+from kubectl_eksdoc.wiring.worlds import ReadWorld, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +74,11 @@ def open_interruption(
     if source.demo:
         return _demo(kinds)
     if (held := kept(source, "interruption")) is not None:
-        beside = held.beside()
-        return InterruptionWorld(held.reader(progress).read(kinds), held.aws(), beside, beside, beside)
+        aws, beside = held.aws(), held.beside()
+        return InterruptionWorld(named(held.reader(progress).read(kinds), aws, wanted), aws, beside, beside, beside)
     aws = open_aws_or_none(source, connection, wanted)
-    return _live(connection, progress, kinds, aws) if source.live else _held(source, connection, progress, kinds, aws)
+    opened = _live(connection, progress, kinds, aws) if source.live else _held(source, connection, progress, kinds, aws)
+    return replace(opened, cluster=named(opened.cluster, aws, wanted))
 
 
 def _live(

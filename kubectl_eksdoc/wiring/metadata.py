@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld
+from kubectl_eksdoc.wiring.worlds import ReadWorld, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,9 +79,10 @@ def open_metadata(
     if source.demo:
         return _demo(kinds)
     if (held := kept(source, "imds-probe")) is not None:
-        return MetadataWorld(held.reader(progress).read(kinds), held.aws(), held.beside())
+        aws = held.aws()
+        return MetadataWorld(named(held.reader(progress).read(kinds), aws, wanted), aws, held.beside())
     aws = open_aws_or_none(source, connection, wanted)
-    cluster = open_reader(source, connection, progress).read(kinds)
+    cluster = named(open_reader(source, connection, progress).read(kinds), aws, wanted)
     return MetadataWorld(cluster, aws, inside_pods(source, connection), source.live)
 
 

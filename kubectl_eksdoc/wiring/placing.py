@@ -28,15 +28,19 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.core.model.cluster import Identity
+    from dataclasses import replace
+
     from kubectl_eksdoc.kube.aws_access import aws_access
+    from kubectl_eksdoc.kube.choice import choose
+    from kubectl_eksdoc.kube.identity import identify
     from kubectl_eksdoc.kube.surroundings import of_this_process
-    from kubectl_eksdoc.kube.whereabouts import whereabouts
 
     around = of_this_process()
     access = aws_access(connection, around, wanted)
-    context = whereabouts(connection, around).context
-    return Identity(context=context, cluster=access.cluster, account=access.account, region=access.region)
+    told = identify(choose(connection, around), around.environ).identity
+    names = {"cluster": access.cluster, "region": access.region}
+    unverified = tuple(field for field, name in names.items() if name and name != getattr(told, field))
+    return replace(told, **names, unverified=unverified)
 
 
 def packed(text: str) -> bytes:

@@ -21,6 +21,7 @@ from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+from kubectl_eksdoc.wiring.worlds import named
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import Aws
@@ -109,7 +110,8 @@ class _Taking:
 
         of_aws = self._of_aws(connection, wanted)
         lists = self._lists("")
-        cluster = LiveReader(connection, self._progress, raw=lists).read(every_kind())
+        aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
+        cluster = named(LiveReader(connection, self._progress, raw=lists).read(every_kind()), aws, wanted)
         ports = Ports(
             SingleObjects(connection),
             NamespaceLists(connection),
@@ -119,7 +121,6 @@ class _Taking:
             Past(connection),
         )
         recording = Recording(ports, self._keeping)
-        aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
         asking = _Asking(cluster, aws, recording, self._without)
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
@@ -10,6 +10,17 @@ from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+def named(cluster: Cluster, aws: Believed | Unknown, wanted: AwsWanted) -> Cluster:
+    """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
+    tells."""
+    who = cluster.identity
+    if isinstance(aws, Unknown):
+        return replace(cluster, identity=who.given(wanted.cluster, wanted.region))
+    eks = aws.cluster
+    return replace(cluster, identity=who.confirmed(eks.name, eks.account, eks.region))
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,3 +169,9 @@ def test_whatever_an_answer_holds_it_is_read(more: dict[str, Any], kind: str) ->
 def test_whatever_a_process_says_is_an_outcome(status: int, printed: bytes, complaint: str) -> None:
     found = outcome(status, printed, complaint, UPGRADE_CHECK)
     assert isinstance(found, Unanswered) and found.reason and found.exit_code in (2, 3, 4, 70)
+
+
+def test_names_that_nothing_confirmed() -> None:
+    cluster = DOCUMENT["metadata"]["cluster"] | {"unverified": ["cluster"]}  # type: ignore[index]
+    found = of({**DOCUMENT, "metadata": {**DOCUMENT["metadata"], "cluster": cluster}})  # type: ignore[dict-item]
+    assert found.who.unverified == ("cluster",)

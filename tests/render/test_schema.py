@@ -148,7 +148,7 @@ def shortest(node: Any, seen: set[str], path: str = "") -> Any:
     return node
 
 
-OPTIONAL = {"detail", "notes", "recomputed", "namespace", "command"}
+OPTIONAL = {"detail", "notes", "recomputed", "namespace", "command", "unverified"}
 
 
 def check_planted(doc: Any, judge: jsonschema.Draft202012Validator) -> None:

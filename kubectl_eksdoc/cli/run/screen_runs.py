@@ -42,8 +42,7 @@ class Where:
     called: str = ""
 
     def named(self, cluster: Cluster) -> Cluster:
-        who = cluster.identity
-        return replace(cluster, identity=replace(who, cluster=who.cluster or self.called))
+        return replace(cluster, identity=cluster.identity.given(self.called, ""))
 
 
 class ScreenRuns:

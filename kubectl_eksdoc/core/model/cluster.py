@@ -32,7 +32,8 @@ class Source(str, Enum):
 class Identity:
     """Which cluster this is; a field that could not be told is "" and is printed as unknown.
 
-    `uid` is that of Namespace kube-system: it outlives every name, and no two clusters share it.
+    `uid` is that of Namespace kube-system: it outlives every name, and no two clusters share it. `unverified`: which of
+    cluster and region the command line alone says, sorted.
     """
 
     context: str = ""
@@ -41,6 +42,17 @@ class Identity:
     region: str = ""
     server_version: str = ""
     uid: str = ""
+    unverified: tuple[str, ...] = ()
+
+    def given(self, cluster: str, region: str) -> Identity:
+        """With the names of the command line where nothing else tells them."""
+        names = {"cluster": cluster, "region": region}
+        new = {field: name for field, name in names.items() if name and not getattr(self, field)}
+        return replace(self, **new, unverified=tuple(sorted({*self.unverified, *new})))
+
+    def confirmed(self, cluster: str, account: str, region: str) -> Identity:
+        """As AWS calls it, which described the cluster that is read."""
+        return replace(self, cluster=cluster, account=account, region=region, unverified=())
 
 
 @dataclass(frozen=True, slots=True)

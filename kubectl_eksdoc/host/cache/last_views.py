@@ -55,6 +55,7 @@ def content_of(view: LastView) -> bytes:
         "cluster": who.cluster,
         "region": who.region,
         "serverVersion": who.server_version,
+        "unverified": who.unverified,
         "nodes": [_node(node, view.pods.get(node.name, 0)) for node in view.nodes],
     }
     return json.dumps(document, separators=(",", ":")).encode("ascii")
@@ -98,6 +99,7 @@ def _view(fields: Fields) -> LastView:
         cluster=fields.text_or_empty("cluster"),
         region=fields.text_or_empty("region"),
         server_version=fields.text_or_empty("serverVersion"),
+        unverified=fields.texts("unverified") if "unverified" in fields.names() else (),
     )
     nodes, pods = {}, {}
     for each in fields.each("nodes"):

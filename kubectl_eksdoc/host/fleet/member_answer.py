@@ -23,6 +23,11 @@ _BUG = 70
 _UNKNOWN = "unknown"
 _KILLED = -9
 _SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--fleet-at-once)."
+_NAMES = {
+    **{name: name for name in ("context", "cluster", "account", "region", "uid")},
+    "server_version": "serverVersion",
+}
+"""Of fields, in the document."""
 _ERROR = "error: "
 _LONGEST = 1000
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z\Z")
@@ -44,10 +49,8 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
     return Answered(
         status,
         Identity(
-            *(
-                text_at(document, "metadata", "cluster", name)
-                for name in ("context", "cluster", "account", "region", "serverVersion", "uid")
-            )
+            **{field: text_at(document, "metadata", "cluster", name) for field, name in _NAMES.items()},
+            unverified=_unverified(document),
         ),
         text_at(document, "metadata", "source"),
         _moment(text_at(document, "metadata", "observedAt")),
@@ -56,6 +59,11 @@ def outcome(status: int, printed: bytes, complaint: str, kind: str) -> Outcome:
         tuple(_FIGURES.get(kind, _no_figures)(document)),
         document,
     )
+
+
+def _unverified(document: Doc) -> tuple[str, ...]:
+    found = at(document, "metadata", "cluster", "unverified")
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def _complained(text: str) -> tuple[str, str]:

@@ -30,6 +30,7 @@ def identity(cluster: Fields) -> Identity:
         region=cluster.text_or_null("region"),
         server_version=cluster.text_or_null("serverVersion"),
         uid=cluster.text_or_null("uid"),
+        unverified=cluster.texts("unverified") if "unverified" in cluster.names() else (),
     )
 
 

@@ -14,11 +14,27 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden, printed
 
 
 def as_json(values: Doc) -> str:
     """On one line, keys sorted."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def printed_text(text: str) -> str:
+    """Of JSON, or of anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return hidden(text)
+    kept = printed(found)
+    return text if kept == found else json.dumps(kept, ensure_ascii=False)
+
+
+def given(values: Doc) -> str:
+    """As an argument for a shell; where a secret is in it, a file of one's own."""
+    return as_json(values) if printed(values) == values else "file://values.json"
 
 
 def safest(way: WayOut) -> Mode:
@@ -29,7 +45,7 @@ def safest(way: WayOut) -> Mode:
 
 def update_addon(plan: AddonPlan, way: WayOut) -> str:
     """For a shell."""
-    return shlex.join([*_update(plan, safest(way)), "--configuration-values", as_json(way.values)])
+    return shlex.join([*_update(plan, safest(way)), "--configuration-values", given(way.values)])
 
 
 def _update(plan: AddonPlan, mode: Mode) -> list[str]:
@@ -76,7 +92,7 @@ def arguments(
         return (version, *mode, f"# {cannot}: update by the AWS CLI, and set addon_version here as well{refused}")
     when = "" if generation.start < (5, 0) else "_on_create" if creates else "_on_update"
     mode = (f'{conflicts or "resolve_conflicts" + when} = "{(Mode.OVERWRITE if creates else safest(way)).value}"',)
-    return (version, *mode, f"configuration_values = jsonencode({_hcl(way.values)})")
+    return (version, *mode, f"configuration_values = jsonencode({_hcl(printed(way.values))})")
 
 
 def eksctl(plan: AddonPlan, way: WayOut) -> Doc:
@@ -87,7 +103,7 @@ def eksctl(plan: AddonPlan, way: WayOut) -> Doc:
                 "name": plan.facts.addon.name,
                 "version": plan.facts.target.version,
                 "resolveConflicts": safest(way).value.lower(),
-                "configurationValues": as_json(way.values),
+                "configurationValues": as_json(printed(way.values)),
             }
         ]
     }

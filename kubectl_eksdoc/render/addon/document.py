@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Foretold
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.core.plan.addon.since import Since
 from kubectl_eksdoc.core.plan.addon.usage import Usage
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
@@ -63,7 +64,7 @@ def addon(
         "offered": None if isinstance(facts.offered, Unknown) else facts.offered,
         "mode": plan.asked.mode.value,
         "verdict": words.verdict(plan),
-        "values": None if isinstance(facts.values, Unknown) else cast(Json, facts.values),
+        "values": None if isinstance(facts.values, Unknown) else cast(Json, printed(facts.values)),
         "conflict": known(plan.conflict),
         "fields": [_field(change) for change in plan.changes],
         "schemaChanges": _schema(plan),
@@ -103,7 +104,7 @@ def _step(plan: AddonPlan) -> Fields:
         "verdict": words.verdict(plan),
         "atRisk": strings(str(change.field) for change in plan.changes if change.at_risk),
         "cannotKeep": strings(str(change.field) for change in (plan.way_out.cannot if plan.way_out else ())),
-        "values": None if isinstance(values, Unknown) else cast(Json, values),
+        "values": None if isinstance(values, Unknown) else cast(Json, printed(values)),
         "command": known(commands.next_update(plan)),
         "findings": [finding(each) for each in plan.findings],
     }
@@ -121,7 +122,7 @@ def _field(change: FieldChange) -> Fields:
         "configuration": shown(change.config) if change.config else None,
     }
     if change.live is not MISSING:
-        fields["live"] = cast(Json, change.live)
+        fields["live"] = cast(Json, change.field.printed(change.live))
     return fields | {
         "owners": strings(change.owners),
         "atRisk": change.at_risk,
@@ -134,7 +135,7 @@ def _field(change: FieldChange) -> Fields:
 def _foretold(change: FieldChange, told: Foretold, mode: Mode) -> Fields:
     fields: Fields = {"fate": told.fate.value, "confidence": change.confidence(mode).value}
     if told.value is not MISSING and told.value is not None:
-        fields["value"] = cast(Json, told.value)
+        fields["value"] = cast(Json, change.field.printed(told.value))
     return fields
 
 
@@ -149,7 +150,7 @@ def _schema(plan: AddonPlan) -> list[Json] | None:
 def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> Fields:
     now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
     return {
-        "values": cast(Json, way.values),
+        "values": cast(Json, printed(way.values)),
         "keeps": strings(str(change.field) for change in way.keeps),
         "cannotKeep": strings(str(change.field) for change in way.cannot),
         "refused": None if isinstance(way.broken, Unknown) else [_broken(each) for each in way.broken],

@@ -96,7 +96,7 @@ def _table(changed: list[FieldChange]) -> tuple[list[Column], list[Row]]:
 
 def _row(change: FieldChange) -> Row:
     cells = [Cell(words.becomes(change, mode), _FATES.get(change.fate(mode))) for mode in Mode]
-    live = value_of(change.live)
+    live = value_of(change.live, change.field)
     return [
         words.named(change),
         live,

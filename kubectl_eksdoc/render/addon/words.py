@@ -42,7 +42,7 @@ def becomes(change: FieldChange, mode: Mode) -> str:
     if told.fate is Fate.UNKNOWN:
         return "?"
     if told.fate in (Fate.RESET, Fate.FOLLOWS):
-        return f"→ {value_of(told.value)}"
+        return f"→ {value_of(told.value, change.field)}"
     return str(told.fate.value)
 
 

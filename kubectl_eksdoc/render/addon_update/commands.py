@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.run.addon.way_back import WayBack
-from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update.view import WayBackText
 
 
@@ -22,7 +22,7 @@ def way_back_text(
     ours += ["--configuration-values", file, "--apply", *reached_by]
     theirs = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", back.addon]
     theirs += ["--addon-version", back.version, "--resolve-conflicts", "NONE", *_in(region)]
-    theirs += ["--configuration-values", as_json(back.values)]
+    theirs += ["--configuration-values", given(back.values)]
     return WayBackText((shlex.join(ours), shlex.join(theirs)), back.caveats, tuple(map(calls, back.by_hand)))
 
 

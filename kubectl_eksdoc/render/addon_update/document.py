@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model.documents import ADDON_UPDATE, API_VERSION
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.addon.rollout import Rollout
@@ -32,7 +33,7 @@ def document(view: UpdateView) -> Fields:
         "version": sent.before,
         "target": sent.target,
         "mode": sent.mode,
-        "values": cast(Json, sent.values),
+        "values": cast(Json, printed(sent.values)),
         "keeps": strings(sent.keeps),
         "changes": view.changes,
         "verdict": words.verdict(view),
@@ -83,8 +84,8 @@ def _check(check: Check) -> Fields:
         "object": _object(check.field.of),
         "path": str(check.field).partition(" - ")[2],
         "verdict": check.verdict.value,
-        **_given("before", check.live),
-        **({} if check.verdict is Verdict.NOT_READ else _given("now", check.found)),
+        **_given("before", check.field.printed(check.live)),
+        **({} if check.verdict is Verdict.NOT_READ else _given("now", check.field.printed(check.found))),
         "owners": strings(check.owners),
     }
     if check.why:
@@ -92,7 +93,7 @@ def _check(check: Check) -> Fields:
     told = check.foretold
     if told is None:
         return fields | {"foretold": None}
-    value = {} if told.fate is Fate.UNKNOWN else _given("value", told.value)
+    value = {} if told.fate is Fate.UNKNOWN else _given("value", check.field.printed(told.value))
     return fields | {"foretold": {"fate": told.fate.value, **value, "confidence": told.sure.value}}
 
 

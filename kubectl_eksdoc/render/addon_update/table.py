@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.stages import Stage
@@ -66,7 +67,7 @@ def _sent(view: UpdateView, look: Look, full: bool) -> list[str]:
     if sent.values is None:
         lines.append("Configuration values: none are given, so EKS keeps those of today.")
     else:  # on one line: where a line is broken, nobody sees which spaces are sent
-        top += [f"{MARGIN}Configuration values:", MARGIN * 2 + shown(as_json(sent.values), look)]
+        top += [f"{MARGIN}Configuration values:", MARGIN * 2 + shown(as_json(printed(sent.values)), look)]
     if sent.keeps:
         fields = counted(len(sent.keeps), "field")
         lines.append(f"Nobody gave these values (--as-asked sends none): they keep {fields} as they are:")
@@ -159,7 +160,7 @@ def _fields(checks: tuple[Check, ...]) -> tuple[list[Column], list[Row]]:
 def _row(check: Check) -> Row:
     return [
         words.named(check),
-        value_of(check.live),
+        value_of(check.live, check.field),
         words.foretold(check),
         words.stands(check),
         Cell(check.verdict.value, _TONES[check.verdict]),

@@ -75,7 +75,7 @@ def foretold(check: Check) -> str:
     if told.fate is Fate.UNKNOWN:
         return "?"
     if told.fate in (Fate.RESET, Fate.FOLLOWS):
-        return f"→ {value_of(told.value)}"
+        return f"→ {value_of(told.value, check.field)}"
     return str(told.fate.value)
 
 

@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
 from kubectl_eksdoc.core.plan.dns.order import Step
 from kubectl_eksdoc.core.plan.dns.plan import Zone
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, CLOSING_S, MARGIN_S
+from kubectl_eksdoc.core.rules.keeping.secrets import printed_corefile
 from kubectl_eksdoc.render.dns import words
 from kubectl_eksdoc.render.dns.view import DnsView
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
@@ -51,7 +52,7 @@ def _coredns(facts: DnsFacts) -> Fields:
         deployed: Fields = {"version": None, "replicas": None, "why": of.why if isinstance(of, Unknown) else of.said}
     else:
         deployed = {"version": known(of.version), "replicas": of.replicas}
-    return {**deployed, "managedAddon": managed, "corefile": text if isinstance(text, str) else None}
+    return {**deployed, "managedAddon": managed, "corefile": printed_corefile(text) if isinstance(text, str) else None}
 
 
 def _ending(end: Ending) -> Fields:

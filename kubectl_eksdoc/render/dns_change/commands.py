@@ -9,8 +9,9 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 from kubectl_eksdoc.core.run.addon.way_back import WayBack
-from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update import WayBackText
 from kubectl_eksdoc.render.addon_update.commands import way_back_text
 
@@ -19,14 +20,16 @@ def update_addon(eks: EksCluster, version: str, mode: str, values: Doc) -> str:
     said = ["aws", "eks", "update-addon", "--cluster-name", eks.name, "--addon-name", "coredns"]
     said += ["--addon-version", version, "--resolve-conflicts", mode]
     said += ["--region", eks.region] if eks.region else []
-    return shell(*said, "--configuration-values", as_json(values))
+    return shell(*said, "--configuration-values", given(values))
 
 
 def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
     """Server-side, from standard input."""
-    apply = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc", "-f", "-"]
+    secret = printed(config) != config  # then it is a file of one's own
+    apply = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc"]
+    apply += ["-f", "configmap.json" if secret else "-", *(["--force-conflicts"] if force else [])]
     text = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    return f"{shell('printf', '%s', text)} | {shell(*apply, *(['--force-conflicts'] if force else []))}"
+    return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
 
 
 def back_of_update(back: WayBack | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from kubectl_eksdoc.core.model.documents import API_VERSION, DNS_CHANGE
-from kubectl_eksdoc.core.plan.dns.change.change import Change
+from kubectl_eksdoc.core.plan.dns.change.change import Change, Texts
 from kubectl_eksdoc.core.plan.dns.change.landing import Landing
+from kubectl_eksdoc.core.rules.keeping.secrets import printed, printed_corefile
 from kubectl_eksdoc.core.run.dns.taking_up import Stand, Verified
 from kubectl_eksdoc.render.addon_update.document import outcome
 from kubectl_eksdoc.render.dns_change import words
@@ -28,8 +29,8 @@ def document(view: DnsChangeView) -> Fields:
         "verdict": words.verdict(view),
         "change": None if change is None else _change(change),
         "mode": known(view.mode),
-        "values": cast(Json, view.values),
-        "config": cast(Json, view.config),
+        "values": cast(Json, printed(view.values)),
+        "config": cast(Json, printed(view.config)),
         "resets": strings(view.resets),
         "conflicts": [{"field": each.field, "owner": each.owner} for each in view.conflicts],
         "changes": view.changes,
@@ -55,13 +56,18 @@ def _change(change: Change) -> Fields:
             "place": None if wishes.place is None else wishes.place.value,
             "replicas": None if wishes.scale is None else {"least": wishes.scale.least, "most": wishes.scale.most},
         },
-        "corefile": None if texts is None else {"before": texts.before, "after": texts.after, "reloads": texts.reloads},
-        "valuesOfToday": cast(Json, change.before),
+        "corefile": None if texts is None else _corefile(texts),
+        "valuesOfToday": cast(Json, printed(change.before)),
         "affinitySource": known(change.affinity_source),
         "landing": None if change.landing is None else _landing(change.landing),
         "nothing": not change.refusals and change.nothing,
         "leftToYou": strings(words.command(each) for each in change.not_done),
     }
+
+
+def _corefile(texts: Texts) -> Fields:
+    before, after = printed_corefile(texts.before), printed_corefile(texts.after)
+    return {"before": before, "after": after, "reloads": texts.reloads}
 
 
 def _landing(landing: Landing) -> Fields:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change, Texts
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
+from kubectl_eksdoc.core.rules.keeping.secrets import printed, printed_corefile
 from kubectl_eksdoc.core.run.dns.taking_up import Taken, Verified
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.dns_change.view import DnsChangeView
@@ -84,7 +85,7 @@ _SAID = {
 
 def diff(texts: Texts) -> list[str]:
     """Unified, with enough around it to see which server block it is in."""
-    before, after = texts.before.splitlines(), texts.after.splitlines()
+    before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
     return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
 
 
@@ -98,7 +99,7 @@ def values_diff(before: Doc, after: Doc) -> list[str]:
 def _as_yaml(values: Doc) -> list[str]:
     text = values.get(COREFILE)
     named = f"{len(text.splitlines())} lines, lameduck {_lameduck(text)}" if isinstance(text, str) else ""
-    said = values | ({COREFILE: named} if named else {})
+    said = printed(values) | ({COREFILE: named} if named else {})
     return to_yaml(cast(Json, {key: said[key] for key in sorted(said)})).splitlines() if said else []
 
 

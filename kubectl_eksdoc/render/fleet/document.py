@@ -42,7 +42,7 @@ def document(view: FleetView) -> Fields:
 def _member(row: Row) -> Fields:
     outcome, who = row.outcome, row.outcome.who
     refused = isinstance(outcome, Unanswered)
-    return {
+    fields: Fields = {
         "name": row.member.name,
         "context": known(who.context or row.member.context),
         "cluster": known(who.cluster),
@@ -60,6 +60,7 @@ def _member(row: Row) -> Fields:
         "first": known(words.first(row)),
         "result": cast(Json, outcome.document) if isinstance(outcome, Answered) else None,
     }
+    return fields | {"unverified": strings(who.unverified)} if who.unverified else fields
 
 
 def _findings(row: Row) -> Iterator[Fields]:

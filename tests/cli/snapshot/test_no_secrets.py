@@ -12,7 +12,7 @@ import string
 import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -77,8 +77,28 @@ class Planted:
             found = self.any()
         return found
 
+    def label(self, number: int) -> str:
+        """An access key's id, which a label can hold."""
+        return SECRETS[5 * number % COUNT]
 
-def in_pod(spec: dict[str, Any], of: Planted) -> None:
+    def of_route53(self) -> str:
+        """An access key's id, and its secret."""
+        return f"{SECRETS[0]} {SECRETS[1]}"
+
+
+class Plants(Protocol):
+    """Hands out secrets, as `Planted`."""
+
+    def any(self) -> str: ...
+
+    def known(self) -> str: ...
+
+    def label(self, number: int) -> str: ...
+
+    def of_route53(self) -> str: ...
+
+
+def in_pod(spec: dict[str, Any], of: Plants) -> None:
     for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
         container["env"] = [*container.get("env", ()), *({"name": f"V{i}", "value": of.any()} for i in range(3))]
         container["args"] = [*container.get("args", ()), f"--password={of.any()}", f"-p{of.any()}", of.any()]
@@ -92,11 +112,11 @@ def in_pod(spec: dict[str, Any], of: Planted) -> None:
     spec["volumes"].append({"name": "y", "flexVolume": {"driver": "d", "options": {"token": of.any()}}})
 
 
-def planted(doc: Mapping[str, Any], of: Planted) -> dict[str, Any]:
+def planted(doc: Mapping[str, Any], of: Plants) -> dict[str, Any]:
     doc = copy.deepcopy(dict(doc))
     notes = doc["metadata"].setdefault("annotations", {})
     notes["example.com/token"] = of.any()
-    doc["metadata"].setdefault("labels", {})["made-by"] = SECRETS[5 * len(notes) % COUNT]  # an access key's id
+    doc["metadata"].setdefault("labels", {})["made-by"] = of.label(len(notes))
     notes["kubectl.kubernetes.io/last-applied-configuration"] = json.dumps({"spec": {"password": of.any()}})
     if doc["kind"] == "Pod":
         in_pod(doc["spec"], of)
@@ -109,7 +129,7 @@ def planted(doc: Mapping[str, Any], of: Planted) -> dict[str, Any]:
     if doc["kind"] == "ConfigMap":
         doc.setdefault("data", {})["password"] = of.any()
         if "Corefile" in doc["data"]:
-            keys = f"aws_access_key {SECRETS[0]} {SECRETS[1]}"
+            keys = f"aws_access_key {of.of_route53()}"
             doc["data"]["Corefile"] += (
                 f"\nexample.org {{\n  route53 example.org.:Z1 {{\n    {keys}\n  }}\n}}\n# {of.known()}"
             )
@@ -123,7 +143,7 @@ def planted(doc: Mapping[str, Any], of: Planted) -> dict[str, Any]:
     return doc
 
 
-def helm_secret(of: Planted) -> dict[str, Any]:
+def helm_secret(of: Plants) -> dict[str, Any]:
     manifest = f"apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata: {{name: a}}\n# {of.any()}\n"
     held = {"name": "web", "namespace": "default", "version": 1, "manifest": manifest, "hooks": []}
     held |= {"config": {"password": of.any()}, "info": {"status": "deployed", "notes": of.any()}}
@@ -139,7 +159,7 @@ def helm_secret(of: Planted) -> dict[str, Any]:
     }
 
 
-def plain_secret(of: Planted) -> dict[str, Any]:
+def plain_secret(of: Plants) -> dict[str, Any]:
     data = {"password": base64.b64encode(of.any().encode()).decode()}
     meta = {"name": "db", "namespace": "default"}
     return {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": meta, "data": data}
@@ -148,7 +168,7 @@ def plain_secret(of: Planted) -> dict[str, Any]:
 class PlantedAws:
     """An account whose answers hold secrets in every object: in fields that nobody reads, and in those of people."""
 
-    def __init__(self, aws: LiveAws, of: Planted) -> None:
+    def __init__(self, aws: LiveAws, of: Plants) -> None:
         self._aws, self._of = aws, of
         self.access = aws.access
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Outcome
 from kubectl_eksdoc.core.plan.fleet.plan import WORST_FIRST, summed
@@ -102,6 +103,13 @@ def test_it_is_as_its_schema_says() -> None:
     JUDGE.validate(document(view()))
     JUDGE.validate(document(view({"a": refused(2)})))
     assert yaml_of(FORMATS.render(view(), "yaml", Look())) == document(view())
+
+
+def test_names_that_nothing_confirmed_are_marked() -> None:
+    whose = replace(refused(2), who=Identity(cluster="shop", unverified=("cluster",)))
+    found = document(view({"a": whose}))
+    JUDGE.validate(found)
+    assert found["members"][0]["unverified"] == ["cluster"]
 
 
 def test_its_words_are_those_of_the_tool() -> None:

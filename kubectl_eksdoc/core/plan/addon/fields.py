@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.rules.api.ownership.items import step_of
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step, keys_of, shown
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.places import Place
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +32,10 @@ class LiveField:
         if len(self.path) < 3 or self.path[-3] != field_step("env") or not self.path[-2].startswith("k:"):
             return ""
         return str(keys_of(self.path[-2]).get("name", "")) if self.path[-1].startswith("f:value") else ""
+
+    def printed(self, value: Any) -> Any:
+        """As it may be printed: no secret of a variable, of an annotation, or in a Corefile."""
+        return printed(value, self.variable or (self.path[-1].partition(":")[2] if self.path else ""))
 
     @property
     def container(self) -> str:
@@ -76,8 +81,9 @@ def some_of(names: Sequence[str]) -> str:
 LONGEST = 60
 
 
-def value_of(value: object) -> str:
-    """For a sentence; what is long is named by its kind."""
+def value_of(value: object, of: LiveField | None = None) -> str:
+    """For a sentence, as it may be printed `of` its field; what is long is named by its kind."""
+    value = value if of is None else of.printed(value)
     if value is MISSING:
         return "nothing"
     text = f'"{value}"' if isinstance(value, str) else str(value)

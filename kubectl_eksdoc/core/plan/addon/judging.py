@@ -171,12 +171,13 @@ def calls(field: LiveField) -> str:
 
 def _told(change: FieldChange, mode: Mode) -> str:
     who = " and ".join(change.owners) or "nobody"
-    set_by = f"{calls(change.field)}, set to {value_of(change.live)} by {who},"
+    set_by = f"{calls(change.field)}, set to {value_of(change.live, change.field)} by {who},"
     after = change.by_mode[mode]
     if after.fate is Fate.RESET and change.live in ("", MISSING):
-        return f"{calls(change.field)}, emptied or removed by a user, is set to {value_of(after.value)} again"
+        again = value_of(after.value, change.field)
+        return f"{calls(change.field)}, emptied or removed by a user, is set to {again} again"
     if after.fate is Fate.RESET:
-        return f"{set_by} is reset to {value_of(after.value)}"
+        return f"{set_by} is reset to {value_of(after.value, change.field)}"
     if after.fate is Fate.REMOVED:
         return f"{set_by} is removed: EKS named it so far, and names it no more"
     if after.fate is Fate.CONFLICT:

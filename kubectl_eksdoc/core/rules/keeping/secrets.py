@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.core.rules.addresses import addresses_in
+from kubectl_eksdoc.core.rules.corefile.lexer import without_comments
+
+Value = TypeVar("Value")
 
 _IN_TEXT = r'(?:[^"\\]|\\(?s:.))'
 """What JSON may hold in a text: a backslash, and what it escapes, stay together."""
@@ -70,6 +74,39 @@ def scrubbed(text: str, instead: Callable[[str], str]) -> str:
 def hidden(text: str) -> str:
     """For messages: what others say (a library, AWS), without what looks like a secret."""
     return scrubbed(addresses_in(text), lambda _: "…")
+
+
+HIDDEN = "…"
+_SECRET_NAME = re.compile(
+    r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)"
+    r"(?!.*(?:name|ref|path|type|expiration|ttl|audience|enabled)\Z)"
+)
+"""Of a field or a variable that holds one, and does not only say where it is."""
+
+
+def printed(value: Value, name: str = "") -> Value:
+    """Values of an add-on, a ConfigMap, or a field called `name`, as they may be printed: a Corefile without comments
+    and credentials, other texts without what looks like a secret, by its form or by its name."""
+    return cast(Value, _printed(value, name))
+
+
+def _printed(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        called = str(value.get("name", ""))  # of a variable
+        return {key: _printed(each, called if key == "value" and called else str(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_printed(each, name) for each in value]
+    if not isinstance(value, str):
+        return value
+    if name.lower() == "corefile":
+        return printed_corefile(value)
+    return HIDDEN if len(value) >= 4 and _SECRET_NAME.search(name) else hidden(value)
+
+
+def printed_corefile(text: str) -> str:
+    """On the same lines."""
+    bare = without_comments(text, lambda comment: f" {HIDDEN}" if comment.strip("# ") else "")
+    return scrubbed(bare, lambda _: HIDDEN)
 
 
 def _each_word(text: str, instead: Callable[[str], str]) -> str:

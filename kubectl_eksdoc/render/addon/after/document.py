@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, Recreating, Templated, Unrecorded
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView
@@ -42,7 +43,7 @@ def _addon(found: Aftermath, context: str) -> Fields:
         "verdict": words.verdict(found),
         "update": _update(update) if isinstance(update, Update) else None,
         "otherUpdates": history.unseen if isinstance(history, UpdateHistory) else None,
-        "values": None if isinstance(now.values, Unknown) else cast(Json, now.values),
+        "values": None if isinstance(now.values, Unknown) else cast(Json, printed(now.values)),
         "templates": [_templated(each, context) for each in found.templated],
         "withoutHistory": [_unrecorded(each) for each in found.unrecorded],
         "pods": [_pods(each) for each in found.recreating],
@@ -55,7 +56,7 @@ def _update(update: Update) -> Fields:
         "id": update.id,
         "status": update.status,
         "begun": moment(update.begun),
-        "parameters": dict(sorted(update.parameters)),
+        "parameters": {name: commands.printed_text(text) for name, text in sorted(update.parameters)},
         "errors": [{"code": each.code, "message": each.message} for each in update.errors],
     }
 
@@ -84,7 +85,7 @@ def _tonight(each: Templated, context: str) -> Fields | None:
         return None
     rollout = each.rollout
     return {
-        "patch": cast(Json, each.patch),
+        "patch": cast(Json, printed(each.patch)),
         "command": words.patch_command(each, context),
         "pods": rollout.pods if rollout is not None else None,
         "atATime": rollout.at_a_time if rollout is not None else None,
@@ -104,7 +105,7 @@ def _field(change: ChangedField) -> Fields:
     }
     for name, value in (("before", change.before), ("after", change.after), ("live", change.live)):
         if value is not MISSING:
-            fields[name] = cast(Json, value)
+            fields[name] = cast(Json, change.field.printed(value))
     return fields
 
 
@@ -115,7 +116,7 @@ def _unrecorded(each: Unrecorded) -> Fields:
         "fields": strings(str(field).partition(" - ")[2] for field in each.fields),
     }
     if each.applied is not None:
-        fields["lastApplied"] = cast(Json, each.applied)
+        fields["lastApplied"] = cast(Json, printed(each.applied))
     return fields
 
 
@@ -136,7 +137,7 @@ def _tomorrow(found: Aftermath) -> Fields | None:
         return None
     broken = None if isinstance(way.broken, Unknown) else strings(str(each) for each in way.broken)
     return {
-        "values": cast(Json, way.values),
+        "values": cast(Json, printed(way.values)),
         "keeps": strings(str(change.field) for change in way.keeps),
         "cannotKeep": strings(str(change.field) for change in way.cannot),
         "refused": cast(Json, broken),

@@ -79,7 +79,7 @@ def _row(change: ChangedField, full: bool) -> Row:
     state = Cell(words.STATES[change.state], _STATES[change.state]) if change.lost else Cell("")
     return [
         words.named(change),
-        *(_value(value, full) for value in (change.before, change.after, change.live)),
+        *(_value(change.field.printed(value), full) for value in (change.before, change.after, change.live)),
         ", ".join(change.owners) or "nobody",
         state if change.lost else Cell(cause.value, _CAUSES.get(cause)),
         change.because.sure.value,

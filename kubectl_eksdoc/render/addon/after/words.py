@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedFie
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold
 from kubectl_eksdoc.core.plan.addon.fields import some_of
 from kubectl_eksdoc.core.plan.addon.judging import calls
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import rfc3339
@@ -104,7 +105,9 @@ def patch_command(each: Templated, context: str) -> str:
         "patch",
         each.of.kind.lower(),
     ]
-    return shlex.join([*words, each.of.name, "--type", "strategic", "-p", commands.as_json(each.patch)])
+    secret = printed(each.patch) != each.patch  # then it is a file of one's own
+    patch = ("--patch-file", "patch.json") if secret else ("-p", commands.as_json(each.patch))
+    return shlex.join([*words, each.of.name, "--type", "strategic", *patch])
 
 
 def rolls(each: Templated) -> str:

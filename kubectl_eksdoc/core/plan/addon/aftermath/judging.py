@@ -135,15 +135,20 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
     at_risk = change.field in {each.field for each in found.keeping.changes if each.at_risk}
     keep = _keeps(found, change.field)
     evidence = (*why, str(change.field), f"how it is known: {change.because.why}", _sure(change))
-    message = f"the update took {calls(change.field)} from {value_of(change.before)} to {value_of(change.after)}"
+    before, after = (value_of(value, change.field) for value in (change.before, change.after))
+    message = f"the update took {calls(change.field)} from {before} to {after}"
     tomorrow = (_VALUES,) if keep else (_BY_HAND,) if at_risk else ()
     if change.state is State.GONE:
-        stays = "" if _same(change.live, change.after) else f", and it is {value_of(change.live)} now"
+        stays = "" if _same(change.live, change.after) else f", and it is {value_of(change.live, change.field)} now"
         patch = (_PATCH,) if _is_patched(found, change.field) else ()
         yield _fails(codes.FIELD_LOST, severity, change, f"{message}{stays}", evidence, (*patch, *tomorrow))
         return
     who = " and ".join(change.owners) or "nobody"
-    now = f"it is back, by {who}" if change.state is State.BACK else f"it is {value_of(change.live)} now, by {who}"
+    now = (
+        f"it is back, by {who}"
+        if change.state is State.BACK
+        else f"it is {value_of(change.live, change.field)} now, by {who}"
+    )
     if at_risk:
         text = f"{message}; {now}, and nothing keeps it: the next update with OVERWRITE takes it again"
         yield _fails(codes.LOSS_REPEATS, min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow)
@@ -261,7 +266,7 @@ def _unknown(
 
 
 def _change(change: ChangedField) -> str:
-    return f"{change.field}: {value_of(change.before)} → {value_of(change.after)}"
+    return f"{change.field}: {value_of(change.before, change.field)} → {value_of(change.after, change.field)}"
 
 
 def _listed(fields: tuple[LiveField, ...] | list[LiveField]) -> str:

@@ -1,0 +1,202 @@
+"""Every command, with secrets planted wherever a cluster, an account, a kubeconfig and an environment keep some: none
+is printed, and none is in what is written."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from kubectl_eksdoc.cli.commands import COMMANDS, Command
+from kubectl_eksdoc.cli.completing.sources import FORMATS
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, Fault, Faulty, Lost, Moment
+from kubectl_eksdoc.embedded.serving.server import serving
+from tests.aws.test_live import prod
+from tests.cli.canaries import places
+from tests.cli.canaries.canaries import Canaries
+from tests.cli.canaries.places import Place
+from tests.cli.permissions.desk import NAME
+from tests.cli.run.served import EVICTED, Machine
+from tests.cli.running import Ran, run_cli
+from tests.contracts.source import ROOT
+from tests.embedded.clients import worlds
+from tests.host.terraform_plans import a_change, a_plan, an_addon, written
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+
+MORE = {
+    "drain plan": ("drain plan --nodegroup blue", "drain plan -l !none --since DUMP"),
+    "drain run": ("drain run --nodegroup blue --dry-run", "drain run --nodegroup blue --in-cluster"),
+    "drain status --attach": ("drain status old-1 --attach",),
+    "drain rehearse": ("drain rehearse --nodegroup blue",),
+    "rehearse": ("rehearse --nodegroup blue",),
+    "check": (
+        "check --target 1.37 --since DUMP",
+        "check --target 1.37 --changed-since 24h",
+        "check --in-cluster --schedule @daily",
+    ),
+    "check --fleet": ("check --only kubelet-skew --fleet lab",),
+    "addon-diff": ("addon-diff --all", "addon-diff vpc-cni --each-step --since-when"),
+    "addon-diff --apply": (
+        "addon-diff coredns --apply --dry-run",
+        "addon-diff coredns --apply --yes --expect-changes 1",
+    ),
+    "addon-diff --after": ("addon-diff --all --after",),
+    "addon-diff --tf-plan": ("addon-diff --tf-plan TF",),
+    "imds-probe --active": ("imds-probe --active --dry-run=server",),
+    "imds-probe --apply": ("imds-probe --apply --fix instance-options --dry-run",),
+    "coredns-lameduck --measure": ("coredns-lameduck --measure --dry-run",),
+    "coredns-lameduck --set": ("coredns-lameduck --set lameduck=20s", "coredns-lameduck --set lameduck=20s --apply"),
+    "coredns-lameduck --place": ("coredns-lameduck --place any",),
+    "coredns-lameduck --autoscale": ("coredns-lameduck --autoscale 2:6",),
+    "interruption": ("interruption", *(f"interruption --print {what}" for what in ("stack", "commands", "iam"))),
+    "snapshot": ("snapshot HOME/lab.eksdoc --overwrite",),
+    "krew-lint": ("krew-lint KREW",),
+    "permissions --check": ("permissions drain run --check",),
+    "completion": ("completion bash",),
+}
+"""What a command needs beside its name, where that alone says nothing."""
+
+AS_ANOTHER = {
+    **{f"drain {name}": "on a run that was cut off, below" for name in ("resume", "rollback", "pause", "abort")},
+    "addon-diff --fleet": "check --fleet",
+    "imds-probe --fleet": "check --fleet",
+    "addon-diff --resume": "needs an update that was begun",
+    "coredns-lameduck --resume": "needs a change that was begun",
+    "addon-diff --update": "addon-diff --after",
+    "options": "has no --debug, and reads nothing",
+}
+"""Not run here, and why."""
+
+
+def commands(among: Sequence[Command] = COMMANDS, path: str = "") -> Iterator[str]:
+    """All that there are, without those that only have others below."""
+    for each in among:
+        name = f"{path} {each.name}".strip()
+        yield from commands(each.under, name) if each.under else (name,)
+
+
+def formats(command: str) -> Sequence[str]:
+    module, _, name = FORMATS[command].rpartition(".") if command in FORMATS else ("", "", "")
+    found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name) if module else ()
+    return tuple(getattr(found, "by_name", found))
+
+
+def lines(source: str = "", among: Sequence[str] = ()) -> Iterator[str]:
+    """Each command with each of its flags that make another of it, in each format; of a file, and with more flags, in
+    JSON. A table is part of the wide one, and YAML is the same document as JSON."""
+    for command in among or [each for each in dict.fromkeys((*FORMATS, *commands())) if each not in AS_ANOTHER]:
+        for number, words in enumerate(MORE.get(command, (command,))):
+            if source and ("--snapshot" not in helped(command.partition(" --")[0]) or "--in-cluster" in words):
+                continue
+            left_out = [*formats(command)] if source or number else ["table", "yaml"]
+            wanted = [each for each in formats(command) if each == "json" or each not in left_out]
+            yield from [f"{words} {source} -o {each}" for each in wanted] or [f"{words} {source}".strip()]
+
+
+@cache
+def helped(command: str) -> str:
+    return run_cli(*command.split(), "--help").out
+
+
+def leaks(place: Place, config: str, names: Mapping[str, str], among: Iterable[str]) -> Iterator[str]:
+    """Each line must be one that the command takes, and no bug."""
+    for line in among:
+        words = line
+        for name, value in names.items():
+            words = words.replace(name, value)
+        ran = place.run(words, config)
+        assert ran.code != 70, ran.err
+        assert ran.code != 2 or " --snapshot " in line or "--apply" in line, f"{line}: {ran.err[-400:]}"
+        yield from place.leaks(line, ran)
+
+
+@pytest.mark.long
+def test_no_command_prints_or_writes_one(prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Live, of a snapshot that was taken on the way, and of a dump."""
+    with places.served(places.plane("rich")) as site:
+        place, configs = places.planted_place(site, prod, tmp_path, monkeypatch)
+        before, given = places.counted(site.api), tmp_path / "given"
+        names = {
+            "DUMP": places.dump(given / "dump.tar.gz", places.documents("rich")),
+            "HOME": str(place.home),
+            "TF": terraform(given),
+            "KREW": str(ROOT / "plugins" / "eksdoc.yaml"),
+        }
+        sources = ("", "--snapshot DUMP", "--snapshot HOME/lab.eksdoc")
+        found = [leak for of in sources for leak in leaks(place, configs.of_plugin(), names, lines(of))]
+        found += place.kept() + places.written_in(site.api, before, place.more)
+    assert found == [], "\n".join(found)
+
+
+def test_a_few_commands_print_and_write_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each kubeconfig, of a server that is there and of one that is away."""
+    with places.served(places.plane("small-traps")) as site:
+        place, configs = places.planted_cluster(site.url(places.TOKEN), tmp_path, monkeypatch)
+        few = list(lines(among=("drain plan",)))[:1] + ["drain status -o json", "permissions drain run --check -o json"]
+        found = list(leaks(place, configs.of_token(), {"DUMP": ""}, few))
+        for config in (configs.of_password(), configs.of_broken_key(), configs.of_plugin("sys.exit(3)\n")):
+            found += place.leaks(config, place.run(few[-1], config))
+    away = replace(configs, url=configs.url.replace(str(urlsplit(configs.url).port), "9"))
+    refused = place.run("permissions drain run --check", away.of_token())
+    assert refused.code == 3
+    found += place.leaks("a server that is away", refused) + place.kept()
+    assert found == [], "\n".join(found)
+
+
+LOST = (Fault(Lost(), EVICTIONS, "POST", share=0.3), Fault(Lost(Moment.AFTER), EVICTIONS, "POST", share=0.3))
+
+
+@pytest.mark.parametrize("goes_on", ("resume", pytest.param("rollback", marks=pytest.mark.long)))
+def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections break under its evictions, it is ended in the middle, and another machine goes on with it or takes
+    it back."""
+    api = Api(places.running("small-traps"), Setup(Access({places.TOKEN: ADMIN})), Scaled(time.monotonic, worlds.SPEED))
+    with serving(Faulty(api, LOST, time.sleep)) as server:
+        place, configs = places.planted_cluster(server.url(places.TOKEN), tmp_path, monkeypatch)
+        config, before, ran = configs.of_plugin(), places.counted(api), []
+        ann, ben = (Machine(place.home / name, config) for name in ("ann", "ben"))
+        for each in (ann, ben):
+            each.home.mkdir()
+        words = ("--nodegroup", "blue", "--yes", "--expect-nodes", "1", "--debug")
+        with ann.running("drain", "run", *words):
+            ann.out.until(EVICTED)
+            ann.times_told = lambda: 1
+        ran.append(Ran(ann.code, ann.out.getvalue(), ann.err.getvalue()))
+        ran.append(ben.run("drain", "status", "-o", "json", "--debug"))
+        run = json.loads(ran[-1].out)["runs"][0]["run"]
+        ran += [ben.run("drain", each, run, "--debug") for each in ("pause", "abort")]
+        ran.append(
+            ben.goes_on(run, "--yes", "--expect-nodes", "1", "--debug", "-o", "markdown")
+            if goes_on == "resume"
+            else ben.run("drain", "rollback", run, "--yes", "--expect-nodes", "1", "--debug")
+        )
+        found = [leak for each in ran for leak in place.leaks("drain", each)]
+        found += place.kept() + places.written_in(api, before, place.more)
+        journals = [path for path in place.home.rglob("*") if path.is_file()]
+    assert ran[0].code == 6, ran[0].err
+    assert len(journals) >= 2
+    assert found == [], "\n".join(found)
+
+
+def terraform(folder: Path) -> str:
+    """A plan that gives an add-on other values; what is sensitive in it is marked, and what is not stands there."""
+    of = Canaries("terraform")
+    values = [json.dumps({"env": {"MY_TOKEN": of.any(), "ENABLE_POD_ENI": "true"}}) for _ in range(2)]
+    before = an_addon(cluster_name=NAME, configuration_values=values[0], tags={"password": of.any()})
+    after = {**before, "addon_version": "v1.12.6-eksbuild.1", "configuration_values": values[1]}
+    return written(folder, a_plan(a_change(before, after, "update")))

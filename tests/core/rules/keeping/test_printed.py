@@ -1,0 +1,82 @@
+"""What is printed of values and Corefiles: neither comments nor secrets, and all else as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_of
+from kubectl_eksdoc.core.rules.keeping.secrets import printed, printed_corefile
+from kubectl_eksdoc.render.addon.commands import given, printed_text
+
+COREFILE = """.:53 {
+    errors # call ann, PIN hunter2
+    health {
+        lameduck 5s
+    }
+#
+    route53 example.org.:Z1 {
+        aws_access_key AKIAIOSFODNN7EXAMPLE hunter2hunter2
+    }
+}
+"""
+
+
+def test_a_corefile_keeps_its_lines_and_directives() -> None:
+    shown = printed_corefile(COREFILE)
+    assert "hunter2" not in shown and "AKIA" not in shown
+    assert shown.splitlines()[1:6] == ["    errors # …", "    health {", "        lameduck 5s", "    }", "#"]
+    plain = "\n".join(line for line in COREFILE.splitlines() if "#" not in line and "aws_access" not in line)
+    assert printed_corefile(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ({"podAnnotations": {"token": "hunter2"}}, {"podAnnotations": {"token": "…"}}),
+        ({"env": {"DB_PASSWORD": "hunter2"}}, {"env": {"DB_PASSWORD": "…"}}),
+        (
+            {"env": [{"name": "API_KEY", "value": "hunter2"}, {"name": "LEVEL", "value": "debug"}]},
+            {"env": [{"name": "API_KEY", "value": "…"}, {"name": "LEVEL", "value": "debug"}]},
+        ),
+        ({"dsn": "https://ann:hunter2@h.example.com/1"}, {"dsn": "https://h.example.com/1"}),
+        ({"corefile": "a { # hunter2\n}"}, {"corefile": "a { # …\n}"}),
+    ],
+)
+def test_values_that_hold_a_secret(values: dict[str, Any], shown: dict[str, Any]) -> None:
+    assert printed(values) == shown
+    assert given(values) == "file://values.json"  # a command with … in it would send that
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"env": {"ENABLE_POD_ENI": "true", "AWS_VPC_K8S_CNI_EXTERNALSNAT": "true"}},
+        {"env": [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "tokens", "key": "a"}}}]},
+        {"secretName": "tls-of-web", "tokenExpiration": "3600", "imagePullSecrets": [{"name": "registry"}]},
+        {"replicaCount": 2, "tolerations": [], "serviceAccount": None, "enabled": True},
+    ],
+)
+def test_other_values_stay(values: dict[str, Any]) -> None:
+    assert printed(values) == values
+    assert given(values).startswith("{")
+
+
+def test_a_parameter_of_an_update_is_json_or_a_text() -> None:
+    assert printed_text('{"env": {"MY_TOKEN": "hunter2"}}') == '{"env": {"MY_TOKEN": "…"}}'
+    assert printed_text('{"a":1}') == '{"a":1}'
+    assert printed_text("v1.12.6-eksbuild.1") == "v1.12.6-eksbuild.1"
+    assert printed_text("password=hunter2") == "password=…"
+
+
+def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
+    def of(name: str) -> LiveField:
+        path = ("f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:env", f'k:{{"name":"{name}"}}', "f:value")
+        return LiveField(Named("apps/v1", "DaemonSet", "aws-node", "kube-system"), path)
+
+    assert value_of("hunter2", of("DB_PASSWORD")) == '"…"'
+    assert value_of("true", of("ENABLE_POD_ENI")) == '"true"'
+    note = LiveField(of("A").of, ("f:metadata", "f:annotations", "f:example.com/token"))
+    assert value_of("hunter2", note) == '"…"'
