@@ -96,6 +96,8 @@ def newer_python(folder: Path, minor: int) -> str:
     code = _NEWER.format(minor=minor, here=sys.implementation.cache_tag)
     (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
     program = folder / "python"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={folder} exec {os.path.realpath(sys.executable)} "$@"\n', encoding="utf-8")
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH={folder} exec {os.path.realpath(sys.executable)} "$@"\n', encoding="utf-8"
+    )
     program.chmod(0o755)
     return str(program)

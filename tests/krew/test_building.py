@@ -238,7 +238,7 @@ def test_the_launcher_looks_for_every_python_that_fits() -> None:
 def test_a_newer_python_than_the_archive_knows_is_told_what_to_do(tmp_path: Path) -> None:
     """In one sentence for why and one for what to do; an older one beside it is taken (test_archives)."""
     newest = int(PYTHONS[-1].partition(".")[2])
-    assert launcher.NEWEST == (3, newest)
+    assert (3, newest) == launcher.NEWEST
     program, core = tmp_path / "kubectl-eksdoc", tmp_path / "lib" / "msgspec"
     program.write_bytes(tree.launcher())
     program.chmod(0o755)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -29,6 +30,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.opt_ins import OptIn
     from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
     from kubectl_eksdoc.render.look import Look
 
@@ -151,7 +153,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     known = () if request.commands else map(naming.plain, naming.known())
     each = tuple(wanted([one], request.places, request.opted) for one in known)
     view = PermissionsView(
-        role_of(request.commands),
+        role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
         found,
         request.typed,
         request.subjects,
@@ -168,9 +170,17 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     return Answer(FORMATS.render(view, request.options.output, look))
 
 
-def role_of(commands: Sequence[Invocation]) -> str:
-    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two."""
-    return f"eksdoc-{'.'.join(dict.fromkeys(each.slug for each in commands)) or 'reader'}"
+_LONGEST = 150
+
+
+def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
+    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two. Roles that grant something
+    else have other names, so that none is applied over another one."""
+    names = ".".join(dict.fromkeys(each.slug for each in commands)) or "reader"
+    found = "-".join(("eksdoc", names, *(("with", *(each.name for each in opted)) if opted else ())))
+    if len(found) <= _LONGEST:
+        return found
+    return f"{found[:_LONGEST]}-{sha256(found.encode()).hexdigest()[:8]}"
 
 
 def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
+from kubectl_eksdoc.cli.permissions.gathering import reading, wanted
 from kubectl_eksdoc.cli.permissions.naming import plain
+from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.core.model.opt_ins import ALL as OPT_INS
 from kubectl_eksdoc.embedded.serving.access import Action
 from tests.aws.test_live import prod
