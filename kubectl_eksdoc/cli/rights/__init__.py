@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.rights import asked, checks, drains, placing, probes
 from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
 from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -148,7 +149,11 @@ def explained(error: Forbidden, command: str) -> Forbidden:
     rights = BY_COMMAND[command]
     if error.missing not in map(str, rights):
         return error
-    hint = _for_reading(rights, command) if all(right.verb == "list" for right in rights) else _for_changing(rights)
+    hint = opt_ins.how_to(error.missing, command)
+    if hint and hint in error.hint:
+        return error
+    if not hint:
+        hint = _for_reading(rights, command) if all(each.verb == "list" for each in rights) else _for_changing(rights)
     return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
 
 
