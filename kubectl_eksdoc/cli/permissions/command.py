@@ -130,7 +130,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.permissions.gathering import doubts, reading, wanted
+    from kubectl_eksdoc.cli.permissions.gathering import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
 
     request = Request.from_args(args, words, grown)
@@ -147,6 +147,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
 
         return checked(request, found, look, around)
     FORMATS.check(request.options.output)
+    warned = cautions(found)
     offered = tuple(
         each for each in wanted(commands, request.places, opt_ins.NAMES).opt_ins if each not in found.opt_ins
     )
@@ -163,10 +164,11 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
         doubtful,
         request.more,
         offered,
+        warned,
     )
     if request.options.output not in ("table", "wide"):
-        for one in found.opt_ins:
-            around.note(f"opt-in {one.said}")
+        for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
+            around.note(one)
     return Answer(FORMATS.render(view, request.options.output, look))
 
 

@@ -9,8 +9,11 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster.options import IN_CLUSTER
 from kubectl_eksdoc.cli.permissions.naming import Invocation, known, plain
 from kubectl_eksdoc.cli.rights import Places, Right, asked, checks, lost, placing
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
 
 _COMPLETION = "completion"
@@ -27,6 +30,22 @@ def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
     """What actions of these may need besides, in sentences."""
     questions = (question for each in commands for name in each.names for question in _of_aws(each, name))
     return tuple(lost.DOUBTS[question] for question in dict.fromkeys(questions) if question in lost.DOUBTS)
+
+
+_MAPS_ROLES = Permission("patch", kinds.CONFIG_MAPS, "", SYSTEM)
+_TAKES_OVER = (
+    f"{_MAPS_ROLES.said} also changes aws-auth, by which many clusters map IAM roles to groups: whoever has it can "
+    "become administrator."
+)
+_ELSEWHERE = " Journals of runs need not be there: --journal-namespace NAME, here and with drain run."
+
+
+def cautions(found: Wanted) -> tuple[str, ...]:
+    """What a right that is no opt-in allows besides, in sentences."""
+    of = next((each for each in found.needed if each.permission == _MAPS_ROLES), None)
+    if of is None:
+        return ()
+    return (_TAKES_OVER + (_ELSEWHERE if any(each.startswith("drain ") for each in of.commands) else ""),)
 
 
 def wanted(commands: Sequence[Invocation], places: Places, opted: Collection[str] = ()) -> Wanted:

@@ -91,7 +91,7 @@ def job_is_over(at: Ground) -> None:
 
     def over(plane: ControlPlane) -> None:
         for item in plane.store.list("jobs.batch"):
-            done = {"type": "Complete", "status": "True"}
+            done = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"}
             plane.registry.update(item, with_value(item.doc, ("status",), {"conditions": [done]}), status=True)
 
     at.api.now(over)

@@ -175,6 +175,18 @@ def test_an_opt_in_that_is_not_granted_is_offered() -> None:
     assert "pt-in" not in said("drain plan").out and "Not granted" not in said("check --with proxy,helm-releases").out
 
 
+def test_a_right_that_maps_roles_is_named_with_its_risk() -> None:
+    """On the table, in the comments above objects, and on stderr beside what goes into a pipe."""
+    risk = "patch configmaps in namespace kube-system also changes aws-auth"
+    for words in ("drain run", "coredns-lameduck --apply"):
+        printed = said(f"{words} -o yaml")
+        assert risk in " ".join(said(words).out.split()) and risk in printed.err
+        assert risk in " ".join(printed.out.replace("\n#", " ").split())
+    assert "--journal-namespace NAME" in " ".join(said("drain run").out.split())
+    for words in ("drain run --journal-namespace ops", "drain status", "check"):
+        assert "aws-auth" not in (ran := said(f"{words} -o yaml")).out + ran.err
+
+
 def test_flags_of_a_command_decide_what_it_needs() -> None:
     assert rights_of("check --only kubelet-skew") == {"list nodes", "list pods"}
     assert rights_of("check --without helm-releases --with helm-releases") == rights_of("check --without helm-releases")
