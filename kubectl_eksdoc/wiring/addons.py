@@ -11,6 +11,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.worlds import confirmed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -77,6 +78,9 @@ class AddonWorld:
     objects: Objects
     aws: Believed
     histories: Histories
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cluster", confirmed(self.cluster, self.aws))
 
     @property
     def recognised(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
@@ -12,12 +12,24 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
 
 
+def confirmed(cluster: Cluster, aws: Believed | Unknown) -> Cluster:
+    """With the names by which AWS knows it: a kubeconfig may say none of them."""
+    if isinstance(aws, Unknown):
+        return cluster
+    of = aws.cluster
+    who = replace(cluster.identity, cluster=of.name, account=of.account, region=of.region)
+    return replace(cluster, identity=who)
+
+
 @dataclass(frozen=True, slots=True)
 class ReadWorld:
     """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
 
     cluster: Cluster
     aws: Believed | Unknown
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cluster", confirmed(self.cluster, self.aws))
 
     @property
     def recognised(self) -> str:

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 DONE, FOUND, TAKEN, LOST, UNSURE = 0, 1, 2, 4, 5
-FOLLOWED = DONE
+_RESUME = f"--resume {grounds.RUN} -o json"
 
 
 @dataclass(frozen=True)
 class Change:
     """A command line that changes something, and the command of whose rights it is. `like`: that command's rights are
     removed elsewhere; `silent`: without which it does the same, and why. `never`: rights that it does not use here, and
-    why it may elsewhere, with the tests that do. `unasked`: actions of its policy, likewise. `again`: it is
-    done once more, after that, and then ends with this code. `trouble`: of AWS. `granted`: by which flags of
-    ``permissions`` its role is more than what the command line itself says."""
+    why it may elsewhere, with the tests that do; `unasked`: actions of its policy, likewise. `trouble`: of AWS.
+    `again`: after that it is done once more, or what these words say, which ends with that code. `granted`: by which
+    flags of ``permissions`` its role is more than what the command line itself says."""
 
     command: str
     words: str
@@ -47,7 +47,7 @@ class Change:
     never: Mapping[str, str] = field(default_factory=dict)
     granted: str = ""
     unasked: Mapping[str, str] = field(default_factory=dict)
-    again: tuple[Callable[[Ground], object], int] | None = None
+    again: tuple[Callable[[Ground], object], int, str] | None = None
     trouble: Callable[[World], object] = lambda aws: None
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ CHANGES = (
         LOST,
         ("imds-probe",),
         unasked=_NO_GROUP,
-        again=(lambda at: at.aws.allow(), FOLLOWED),
+        again=(lambda at: at.aws.allow(), DONE, f"imds-probe --apply {_RESUME}"),
         trouble=lambda aws: aws.hang_up("eks:UpdateNodegroupVersion"),
     ),
     Change(
@@ -137,7 +137,7 @@ CHANGES = (
         _EITHER,
         _NO_MAP,
         "--with proxy",
-        again=(lambda at: at.aws.allow(), FOLLOWED),
+        again=(lambda at: at.aws.allow(), LOST, f"coredns-lameduck --apply {_RESUME}"),
         trouble=lambda aws: aws.hang_up("eks:UpdateAddon"),
     ),
     Change(
@@ -218,7 +218,7 @@ CHANGES = (
             "get services": _OF_COREDNS,
         },
         unasked={**_OF_NO_NAME, **_NO_TARGETS},
-        again=(lambda at: at.aws.allow(), FOLLOWED),
+        again=(lambda at: at.aws.allow(), LOST, f"addon-diff vpc-cni --apply {_RESUME}"),
         trouble=lambda aws: aws.hang_up("eks:UpdateAddon"),
     ),
     Change(
@@ -226,7 +226,7 @@ CHANGES = (
         "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 9 "
         f"--with helm-releases,proxy --suppressions ACCEPTED {_IMAGE}",
         grounds.small,
-        again=(lambda at: None, TAKEN),
+        again=(lambda at: None, TAKEN, ""),
     ),
     Change(
         "check --refresh-insights",
@@ -241,7 +241,7 @@ CHANGES = (
         grounds.small,
         DONE,
         ("drain plan",),
-        again=(grounds.job_is_over, TAKEN),
+        again=(grounds.job_is_over, TAKEN, ""),
     ),
     Change(
         "drain run --in-cluster",
@@ -284,9 +284,9 @@ def done(
         change.trouble(aws)
         ran = at.run(change.words, "token")
         if change.again and ran.code == change.code:
-            between, code = change.again
+            between, code, more = change.again
             between(at)
-            later = at.run(change.words, "token")
+            later = at.run(more or change.words, "token")
             assert later.code == code, later.err
         asked = calls(aws)
         aws.allow()
