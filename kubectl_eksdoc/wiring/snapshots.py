@@ -21,7 +21,6 @@ from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
-from kubectl_eksdoc.wiring.worlds import confirmed
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import Aws
@@ -121,7 +120,6 @@ class _Taking:
         )
         recording = Recording(ports, self._keeping)
         aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
-        cluster = confirmed(cluster, aws)
         asking = _Asking(cluster, aws, recording, self._without)
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()

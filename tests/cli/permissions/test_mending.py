@@ -26,7 +26,7 @@ from tests.cli.running import Ran
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-DONE, FOUND, TAKEN, LOST, UNSURE = 0, 1, 2, 4, 5
+DONE, FOUND, TAKEN, LOST, UNSURE, STOPPED = 0, 1, 2, 4, 5, 6
 _RESUME = f"--resume {grounds.RUN} -o json"
 
 
@@ -77,6 +77,7 @@ _NO_GROUP = {
     "autoscaling:DescribeAutoScalingGroups": "of a node of its owner's group: tests/cli/permissions/test_reading.py"
 }
 _NOT_LOST = {"eks:ListUpdates": "where the answer to an update was lost: the line with that trouble"}
+_NOT_BEGUN = "the update did not begin: the line before"
 _OF_NO_NAME = {"eks:ListAddons": "of a name that no add-on has: tests/cli/permissions/test_reading.py, with --all"}
 _NO_TARGETS = {
     "elasticloadbalancing:DescribeTargetHealth": "of pods behind target groups: tests/aws/test_target_health.py"
@@ -106,7 +107,7 @@ CHANGES = (
         LOST,
         ("imds-probe",),
         unasked=_NO_GROUP,
-        again=(lambda at: at.aws.allow(), DONE, f"imds-probe --apply {_RESUME}"),
+        again=(lambda at: at.aws.allow(), DONE, f"imds-probe --apply {_RESUME} --yes --expect-nodes 1"),
         trouble=lambda aws: aws.hang_up("eks:UpdateNodegroupVersion"),
     ),
     Change(
@@ -135,9 +136,10 @@ CHANGES = (
         LOST,
         ("coredns-lameduck --apply",),
         _EITHER,
-        _NO_MAP,
+        {**_NO_MAP, "get pods/log": _NOT_BEGUN},
         "--with proxy",
-        again=(lambda at: at.aws.allow(), LOST, f"coredns-lameduck --apply {_RESUME}"),
+        {"eks:DescribeUpdate": _NOT_BEGUN},
+        again=(lambda at: at.aws.allow(), STOPPED, f"coredns-lameduck --apply {_RESUME}"),
         trouble=lambda aws: aws.hang_up("eks:UpdateAddon"),
     ),
     Change(
@@ -217,8 +219,8 @@ CHANGES = (
             "get poddisruptionbudgets.policy": _OF_COREDNS,
             "get services": _OF_COREDNS,
         },
-        unasked={**_OF_NO_NAME, **_NO_TARGETS},
-        again=(lambda at: at.aws.allow(), LOST, f"addon-diff vpc-cni --apply {_RESUME}"),
+        unasked={**_OF_NO_NAME, **_NO_TARGETS, "eks:DescribeUpdate": _NOT_BEGUN},
+        again=(lambda at: at.aws.allow(), STOPPED, f"addon-diff vpc-cni --apply {_RESUME}"),
         trouble=lambda aws: aws.hang_up("eks:UpdateAddon"),
     ),
     Change(
