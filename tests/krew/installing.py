@@ -80,7 +80,8 @@ def path_of(folder: Path, **programs: str) -> str:
 
 
 _NEWER = """\
-import collections, importlib.machinery, sys
+import collections, importlib.machinery, os, sys
+del os.environ["PYTHONPATH"]  # what it starts is what it is
 Version = collections.namedtuple("version_info", "major minor micro releaselevel serial")
 sys.version_info = Version(3, {minor}, 0, "final", 0)
 sys.version = "3.{minor}.0 (main)"
