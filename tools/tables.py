@@ -136,7 +136,9 @@ def addon_after_rights() -> str:
     command = "addon-diff --after"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["addon-diff"])
     rows = [(placed(right), right.lost) for right in more]
-    rows += [(code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    rows += [
+        (code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command] if each.operation in lost
+    ]
     return table(("right", "without it"), rows)
 
 

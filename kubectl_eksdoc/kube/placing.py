@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.api_objects import Doc, text_at
+from kubectl_eksdoc.core.model.opt_ins import opt_ins_of
 from kubectl_eksdoc.core.model.placing import OF_KIND, NotPlaced
 from kubectl_eksdoc.errors import Unauthorized
 from kubectl_eksdoc.kube.sending import Sender
@@ -50,10 +51,10 @@ def _not_placed(sent: Sent, doc: Doc) -> NotPlaced:
     if error is not None:
         return NotPlaced(sent.said, right)
     if sent.code == 403 and _ESCALATES in sent.said:
-        lacking = "; ".join(_rights_in(sent.said)) or sent.said
-        return NotPlaced(
-            f"you cannot give it rights that you have not yourself: {lacking}", f"escalate {right.split()[1]}"
-        )
+        rights = tuple(_rights_in(sent.said))
+        why = f"you cannot give it rights that you have not yourself: {'; '.join(rights) or sent.said}"
+        opted = "; ".join(f"opt-in {each.said}" for each in opt_ins_of(rights))
+        return NotPlaced(f"{why} ({opted})" if opted else why, f"escalate {right.split()[1]}")
     how = f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
     return NotPlaced(how, taken=sent.code == 409, lacking=sent.code == 404, maybe=sent.unknown)
 

@@ -70,7 +70,7 @@ def as_json(what: Manifests, ascii_only: bool = False) -> str:
 
 def taken_away(errand: Errand, reached_by: Sequence[str]) -> str:
     """The command that deletes all objects of an errand and nothing else; the journal of a run stays."""
-    return shell("kubectl", "delete", ",".join(KINDS), "-n", errand.namespace, "-l", errand.selector, *reached_by)
+    return shell("kubectl", "delete", ",".join(KINDS), "-A", "-l", errand.selector, *reached_by)
 
 
 MOST_PODS = 20

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from functools import cache
@@ -76,3 +77,28 @@ def path_of(folder: Path, **programs: str) -> str:
     for name, program in programs.items():
         (folder / name.replace("_", ".")).symlink_to(program)
     return str(folder)
+
+
+_NEWER = """\
+import collections, importlib.machinery, os, sys
+del os.environ["PYTHONPATH"]  # what it starts is what it is
+Version = collections.namedtuple("version_info", "major minor micro releaselevel serial")
+sys.version_info = Version(3, {minor}, 0, "final", 0)
+sys.version = "3.{minor}.0 (main)"
+importlib.machinery.EXTENSION_SUFFIXES[:] = [
+    each.replace("{here}", "cpython-3{minor}") for each in importlib.machinery.EXTENSION_SUFFIXES
+]
+"""
+
+
+def newer_python(folder: Path, minor: int) -> str:
+    """A program that is this Python, and says to be CPython 3.`minor`, with that one's names of compiled modules."""
+    folder.mkdir(parents=True)
+    code = _NEWER.format(minor=minor, here=sys.implementation.cache_tag)
+    (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
+    program = folder / "python"
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH={folder} exec {os.path.realpath(sys.executable)} "$@"\n', encoding="utf-8"
+    )
+    program.chmod(0o755)
+    return str(program)

@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.plan.krew_lint.judging import judged
 from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
 from kubectl_eksdoc.host.krew.archive import read_archive
 from kubectl_eksdoc.host.krew.manifest import read_manifest
-from tests.krew.installing import install, link, path_of, pythons
+from tests.krew.installing import install, link, newer_python, path_of, pythons
 from tools.krew.build import MOST_BYTES
 from tools.krew.contents import SERVICES, is_compiled
 from tools.krew.manifests import Manifest, Platform, rendered
@@ -164,6 +164,15 @@ def test_an_old_python_finds_a_newer_one(installed: Path, tmp_path: Path, versio
 
 
 @here_only
+def test_beside_a_newer_python_one_that_fits_is_found(installed: Path, tmp_path: Path) -> None:
+    major, minor = max(NEW)
+    newer = newer_python(tmp_path / "newer", int(PYTHONS[-1].partition(".")[2]) + 1)
+    path = path_of(tmp_path / "bin", python3=newer, **{f"python{major}_{minor}": pythons()[max(NEW)]})
+    said = run(installed, path, tmp_path / "home", "--version")
+    assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("kubectl eksdoc ")
+
+
+@here_only
 def test_without_python3_another_one_is_found_or_that_is_said(installed: Path, tmp_path: Path) -> None:
     major, minor = max(NEW)
     path = path_of(tmp_path / "bin", **{f"python{major}_{minor}": pythons()[max(NEW)]})
@@ -171,7 +180,7 @@ def test_without_python3_another_one_is_found_or_that_is_said(installed: Path, t
     assert (said.returncode, said.stderr) == (0, "") and said.stdout.startswith("kubectl eksdoc ")
     none = run(installed, "/nowhere", tmp_path / "home", "--version")
     assert (none.returncode, none.stdout, none.stderr.count("\n")) == (2, "", 1)
-    assert none.stderr.startswith("error: kubectl eksdoc needs CPython 3.10 to 3.14 as python3, and there is none")
+    assert none.stderr.startswith("error: kubectl eksdoc needs CPython 3.10 to 3.15 as python3, and there is none")
     tab = run(installed, "/nowhere", tmp_path / "home", "__complete", "dr")
     assert (tab.returncode, tab.stdout, tab.stderr) == (1, "", "")
 

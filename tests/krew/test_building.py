@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.krew.installing import newer_python, path_of
 from tests.krew.plugins import broken, linted, moved
+from tools import registry
 from tools.krew import build, launcher, tree
 from tools.krew.contents import NotPure, of_wheel
 from tools.krew.packing import packed
@@ -230,6 +233,30 @@ def test_the_launcher_looks_for_every_python_that_fits() -> None:
     others = tuple(f"python{version}" for version in reversed(PYTHONS))
     assert others == launcher.OTHERS
     assert f"for python in {' '.join(('python3', *others))}; do" in tree.launcher().decode("ascii")
+
+
+def test_a_newer_python_than_the_archive_knows_is_told_what_to_do(tmp_path: Path) -> None:
+    """In one sentence for why and one for what to do; an older one beside it is taken (test_archives)."""
+    newest = int(PYTHONS[-1].partition(".")[2])
+    assert (3, newest) == launcher.NEWEST
+    program, core = tmp_path / "kubectl-eksdoc", tmp_path / "lib" / "msgspec"
+    program.write_bytes(tree.launcher())
+    program.chmod(0o755)
+    core.mkdir(parents=True)
+    (core / f"_core.cpython-3{newest}-{os.uname()[4]}-linux-gnu.so").write_bytes(b"\x7fELF")
+    path = path_of(tmp_path / "bin", python3=newer_python(tmp_path / "newer", newest + 1))
+    done = subprocess.run([str(program)], env={"PATH": path}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    said = f"error: kubectl eksdoc needs CPython 3.10 to 3.{newest}; python3 is 3.{newest + 1}.0 for "
+    assert done.stderr.startswith(said) and ", which is newer than this archive. Upgrade it" in done.stderr
+    assert "kubectl krew upgrade eksdoc" in done.stderr and "brew install python@3.13" in done.stderr
+
+
+def test_every_text_names_the_pythons_of_the_archives() -> None:
+    span = f"{PYTHONS[0]} to {PYTHONS[-1]}"
+    for name in ("plugins.yaml", "README.md", "constraints.txt", "docs/troubleshooting.md", "tools/krew/launcher.sh"):
+        assert span in " ".join((ROOT / name).read_text(encoding="utf-8").split()), name
+    assert all(f"python3 ({span})" in each.caveats for each in registry.read().plugins)
 
 
 X86_64, ARM64 = b"\x07\x00\x00\x01", b"\x0c\x00\x00\x01"

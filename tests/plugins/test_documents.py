@@ -69,6 +69,44 @@ def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
             continue
 
 
+FOREIGN = {
+    *("--annotate-nodes", "--taint-node", "--interruption-queue", "--aws-region", "--aws-vpc-id"),  # controllers'
+    *("--show-managed-fields", "--server-side", "--raw", "--manifest", "--undo", "--parallel"),  # kubectl, krew, eksctl
+    *("--reuse-values", "--name"),  # helm, aws
+}
+_SPAN, _FLAG = re.compile(r"`([^`\n]+)`"), re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def command_of(span: str) -> Parser | None:
+    """The command that a piece of code in a sentence begins with."""
+    parser: Parser | None = whole_tree()
+    for word in span.removeprefix("kubectl eksdoc ").split():
+        under = (parser and parser.under()) or {}
+        if word not in under:
+            break
+        parser = under[word]
+    return None if parser is None or parser is whole_tree() or parser.passes_on else parser
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_flag_in_a_sentence_is_one_that_is_there(page: Path) -> None:
+    """Behind a command it is one of that command."""
+    every = {name for parser in whole_tree()._family() for flag in parser.flags() for name in flag.option_strings}
+    for span in _SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        command = command_of(span)
+        known = every if command is None else {name for flag in command.flags() for name in flag.option_strings}
+        assert set(_FLAG.findall(span)) - FOREIGN <= known, span
+
+
+def test_what_confirms_in_the_cluster_is_a_flag_of_that_command() -> None:
+    text = " ".join((ROOT / "docs/in-cluster.md").read_text(encoding="utf-8").split())
+    told = re.findall(r"for `([a-z ]+)` the number of [a-z]+ \([^`)]*`--yes (--[a-z-]+) N`\)", text)
+    assert [command for command, _ in told] == ["drain run", "check"]
+    for command, flag in told:
+        parser = command_of(command)
+        assert parser is not None and parser.flag(flag) is not None, (command, flag)
+
+
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 TRANSLATED = sorted(page for page in (ROOT / "docs/ko").rglob("*.md") if page.name != "README.md")
 _RUN = re.compile(r"^<!-- run: (.*?) -->.*?^<!-- end run -->", re.DOTALL | re.MULTILINE)

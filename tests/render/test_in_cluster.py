@@ -42,6 +42,6 @@ def test_commands_name_what_was_made_and_nothing_else() -> None:
     errand = an_errand()
     away = taken_away(errand, ("--context", "my cluster"))
     assert away.startswith("kubectl delete cronjobs.batch,jobs.batch,configmaps,")
-    assert away.endswith(f"-n kube-system -l {errand.selector} --context 'my cluster'")
+    assert away.endswith(f" -A -l {errand.selector} --context 'my cluster'")
     assert f"-l {errand.selector} -f" in logs(errand, (), follow=True)
     assert f"-l {errand.selector} --prefix" in logs(errand, (), follow=False)

@@ -8,9 +8,14 @@ import sys
 
 LIB = os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib")
 COMPILED = os.path.join(LIB, "msgspec", "_core")
-OTHERS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3.10")
+OTHERS = ("python3.15", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10")
 
 FITS = "import sys; sys.path.insert(0, sys.argv[1]); import msgspec"
+NEWEST = (3, 15)
+UPGRADE = (
+    "Upgrade it (kubectl krew upgrade eksdoc), or install an older Python beside this one, which is then found on PATH "
+    "as python3.13: brew install python@3.13 (macOS), apt install python3.13, dnf install python3.13."
+)
 INSTALL = (
     "Install one: brew install python@3.13 (macOS), apt install python3 (Debian 12, Ubuntu 22.04 or newer), "
     "dnf install python3.11 (Amazon Linux, RHEL)."
@@ -99,16 +104,18 @@ def refuse():  # type: () -> None
         sys.exit(1)
     here = "%s %s" % (sys.platform, os.uname()[4])
     python3 = "python3 is %s for %s (%s)" % (sys.version.split()[0], here, sys.executable)
-    if (3, 10) <= sys.version_info[:2] <= (3, 14) and made_for() not in ("", here):
+    version = sys.version_info[:2]
+    if (3, 10) <= version <= NEWEST and made_for() not in ("", here):
         sys.stderr.write(
             "error: this kubectl eksdoc is for %s, and %s: put a python3 for that machine on PATH, or install it for "
             "this one with KREW_OS and KREW_ARCH set (linux or darwin, amd64 or arm64).\n" % (made_for(), python3)
         )
     else:
-        sys.stderr.write(
-            "error: kubectl eksdoc needs CPython 3.10 to 3.14; %s, and there is no other one on PATH that fits. %s\n"
-            % (python3, INSTALL)
-        )
+        needs = "error: kubectl eksdoc needs CPython 3.10 to %d.%d; %s" % (NEWEST + (python3,))
+        if version > NEWEST:
+            sys.stderr.write("%s, which is newer than this archive. %s\n" % (needs, UPGRADE))
+        else:
+            sys.stderr.write("%s, and there is no other one on PATH that fits. %s\n" % (needs, INSTALL))
     sys.exit(2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 @dataclass(frozen=True, slots=True)

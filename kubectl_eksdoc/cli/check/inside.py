@@ -24,6 +24,7 @@ from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.run_notes import is_namespace
 from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.errors import UsageError
@@ -45,6 +46,7 @@ FINAL = (exits.FAILS, exits.USAGE, exits.UNKNOWN, exits.BUG)
 """An answer is none the better for being asked for again. Where the cluster or AWS did not answer, it may be."""
 
 _SCHEDULE, _ZONE, _NAME, _SECRET = "--schedule", "--time-zone", "--job-name", "--kubeconfig-secret"
+_KARPENTER = "--karpenter-namespace"
 
 _OF_SECRET = re.compile(r"([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?):([-._a-zA-Z0-9]+(?:,[-._a-zA-Z0-9]+)*)\Z")
 
@@ -55,7 +57,7 @@ _LONGEST_KEY = 253
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """`how`, and `when`; `name` of the objects in `namespace`. `fleet`: None for the cluster in which it runs. `opted`:
-    names of opt-ins that it is granted."""
+    names of opt-ins that it is granted. `karpenter`: the namespace of Karpenter."""
 
     how: Inside
     when: When
@@ -64,6 +66,7 @@ class Wanted:
     given: Given
     fleet: Fleet | None = None
     opted: tuple[str, ...] = ()
+    karpenter: str = SYSTEM
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +80,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default=None,
         metavar="NAME:KEY,…",
         help="of other clusters: an Indexed Job, each index with the kubeconfig under one of these keys of the Secret",
+    )
+    group.add_argument(
+        _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {SYSTEM})"
     )
     opt_in_options.add_with(group, "grant it these", opt_ins.SKIPPABLE)
     confirm_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
@@ -97,6 +103,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         (_ZONE, args.time_zone),
         (_NAME, args.job_name),
         (_SECRET, args.kubeconfig_secret),
+        (_KARPENTER, args.karpenter_namespace),
         ("--yes", given.yes),
         (OBJECTS.flag, given.expect is not None),
         (opt_in_options.WITH, args.opted),
@@ -124,12 +131,15 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     if len(name) > LONGEST_CRON_NAME or not is_namespace(name):
         most = f"Letters a-z, digits and hyphens, at most {LONGEST_CRON_NAME}."
         raise UsageError(f"{name!r} is no name for a CronJob", most)
-    if request.options.namespace and not is_namespace(request.options.namespace):
-        raise UsageError(f"{request.options.namespace!r} is no name of a namespace", "Give -n one that is there.")
+    for flag, place in (("-n", request.options.namespace), (_KARPENTER, args.karpenter_namespace)):
+        if place and not is_namespace(place):
+            raise UsageError(f"{place!r} is no name of a namespace", f"Give {flag} one that is there.")
     when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
     opted = opt_in_options.opted_from(args)
     opt_in_options.check_not_both(opted, request.without)
-    return Wanted(how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted)
+    return Wanted(
+        how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted, args.karpenter_namespace or SYSTEM
+    )
 
 
 def _fleet(text: str | None) -> Fleet | None:
@@ -170,26 +180,26 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     if options.profile:
         around.note("--profile is of this machine: in the cluster it is the role of --role-arn, or a Pod Identity")
     errand = _errand(request, wanted, who)
-    held = () if wanted.fleet is not None else _granted(request, wanted.opted, checks)
+    held = () if wanted.fleet is not None else _granted(request, wanted, wanted.opted, checks)
     docs = objects(errand, held, when=wanted.when)
     reached = reaching.words(request.source, options, who.context)
 
     def confirm() -> None:
         confirming.confirm(who, len(docs), "create", wanted.given, around.ask, of=OBJECTS)
 
-    told = () if wanted.fleet is not None else _opt_ins(request, wanted, checks)
+    told = _of_aws(request, wanted, checks), *(() if wanted.fleet is not None else _opt_ins(request, wanted, checks))
     manifests = _manifests(wanted, who, errand, docs, reached, told)
     return shown_or_created(Ready(COMMAND, wanted.how, errand, manifests, confirm, reached), options, around)
 
 
-def _granted(request: Request, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
+def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
     from kubectl_eksdoc.core.plan.check.registry import needs_of
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
     past = check_rights.CHANGED if request.since is not None else ()
     target = request.target or check_rights.NEXT
     held = (*check_rights.narrowed(kinds_for(checks), needs_of(checks), target), *past)
-    return rights.granted(rights.needed_with(held, (), opted), NAMESPACE)
+    return rights.granted(rights.needed_with(held, (), opted), rights.Places(karpenter=wanted.karpenter))
 
 
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
@@ -243,10 +253,20 @@ def _identity(who: Identity, errand: Errand) -> Step:
     return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
 
 
+def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
+    from kubectl_eksdoc.core.plan.check.registry import needs_of
+
+    past = check_rights.ASKED_OF_CHANGES if request.since is not None else ()
+    asked = (*check_rights.asked(needs_of(checks)), *past)
+    actions = sorted({action for question in asked for action in question.actions})
+    role = f"role {wanted.how.role}" if wanted.how.role else "a role by EKS Pod Identity, or --role-arn"
+    return f"What it asks AWS needs {role}, with: {', '.join(actions)}"
+
+
 def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple[str, ...]:
     """What its opt-ins allow; and those that it has not, though its checks can use them."""
     granted, every = (
-        opt_ins.opt_ins_of(each.right for each in _granted(request, opted, checks))
+        opt_ins.opt_ins_of(each.right for each in _granted(request, wanted, opted, checks))
         for opted in (wanted.opted, opt_ins.NAMES)
     )
     left = (each for each in every if each not in granted and each.name not in request.without)
@@ -267,14 +287,11 @@ def _manifests(
     from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
 
     zone = wanted.when.zone or "UTC"
-    actions = sorted({action for question in rights.ASKED_OF_AWS["check"] for action in question.actions})
-    role = f"role {errand.role}" if errand.role else "a role by EKS Pod Identity, or --role-arn"
     what = who.cluster if wanted.fleet is None else f"each of {', '.join(wanted.fleet.keys)}"
     about = (
         f"kubectl eksdoc {__version__}: a CronJob looks whether {what} may be upgraded, at {wanted.when.schedule!r} "
         f"({zone}). A Job of it fails where something stands against it (exit code 1).",
         *((_OTHERS.format(wanted.fleet.secret),) if wanted.fleet is not None else ()),
-        f"What it asks AWS needs {role}, with: {', '.join(actions)}",
         *told,
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")

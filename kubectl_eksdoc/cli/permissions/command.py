@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -29,6 +30,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.opt_ins import OptIn
     from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
     from kubectl_eksdoc.render.look import Look
 
@@ -128,7 +130,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.permissions.gathering import doubts, reading, wanted
+    from kubectl_eksdoc.cli.permissions.gathering import cautions, doubts, reading, wanted
     from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
 
     request = Request.from_args(args, words, grown)
@@ -145,13 +147,14 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
 
         return checked(request, found, look, around)
     FORMATS.check(request.options.output)
+    warned = cautions(found)
     offered = tuple(
         each for each in wanted(commands, request.places, opt_ins.NAMES).opt_ins if each not in found.opt_ins
     )
     known = () if request.commands else map(naming.plain, naming.known())
     each = tuple(wanted([one], request.places, request.opted) for one in known)
     view = PermissionsView(
-        role_of(request.commands),
+        role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
         found,
         request.typed,
         request.subjects,
@@ -161,16 +164,25 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
         doubtful,
         request.more,
         offered,
+        warned,
     )
     if request.options.output not in ("table", "wide"):
-        for one in found.opt_ins:
-            around.note(f"opt-in {one.said}")
+        for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
+            around.note(one)
     return Answer(FORMATS.render(view, request.options.output, look))
 
 
-def role_of(commands: Sequence[Invocation]) -> str:
-    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two."""
-    return f"eksdoc-{'.'.join(dict.fromkeys(each.slug for each in commands)) or 'reader'}"
+_LONGEST = 150
+
+
+def role_of(commands: Sequence[Invocation], opted: Sequence[OptIn] = ()) -> str:
+    """``eksdoc-reader`` for all that read; ``eksdoc-addon-diff-apply.drain-run`` for two. Roles that grant something
+    else have other names, so that none is applied over another one."""
+    names = ".".join(dict.fromkeys(each.slug for each in commands)) or "reader"
+    found = "-".join(("eksdoc", names, *(("with", *(each.name for each in opted)) if opted else ())))
+    if len(found) <= _LONGEST:
+        return found
+    return f"{found[:_LONGEST]}-{sha256(found.encode()).hexdigest()[:8]}"
 
 
 def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -> str:

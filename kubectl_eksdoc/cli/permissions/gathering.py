@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.in_cluster.options import IN_CLUSTER
 from kubectl_eksdoc.cli.permissions.naming import Invocation, known, plain
-from kubectl_eksdoc.cli.rights import Right, asked, checks, lost
+from kubectl_eksdoc.cli.rights import Places, Right, asked, checks, lost, placing
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
 
 _COMPLETION = "completion"
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods; `karpenter`
-    of Karpenter."""
-
-    journal: str = ""
-    probe: str = ""
-    karpenter: str = ""
 
 
 def reading() -> tuple[Invocation, ...]:
@@ -40,6 +32,22 @@ def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
     return tuple(lost.DOUBTS[question] for question in dict.fromkeys(questions) if question in lost.DOUBTS)
 
 
+_MAPS_ROLES = Permission("patch", kinds.CONFIG_MAPS, "", SYSTEM)
+_TAKES_OVER = (
+    f"{_MAPS_ROLES.said} also changes aws-auth, by which many clusters map IAM roles to groups: whoever has it can "
+    "become administrator."
+)
+_ELSEWHERE = " Journals of runs need not be there: --journal-namespace NAME, here and with drain run."
+
+
+def cautions(found: Wanted) -> tuple[str, ...]:
+    """What a right that is no opt-in allows besides, in sentences."""
+    of = next((each for each in found.needed if each.permission == _MAPS_ROLES), None)
+    if of is None:
+        return ()
+    return (_TAKES_OVER + (_ELSEWHERE if any(each.startswith("drain ") for each in of.commands) else ""),)
+
+
 def wanted(commands: Sequence[Invocation], places: Places, opted: Collection[str] = ()) -> Wanted:
     return together([_wanted_by(each, name, places, opted) for each in commands for name in each.names])
 
@@ -47,7 +55,7 @@ def wanted(commands: Sequence[Invocation], places: Places, opted: Collection[str
 def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection[str]) -> Wanted:
     typed = shell(*command.words)
     needed = tuple(
-        Needed(_permission(right, places), right.required, (_lost(right),), (typed,))
+        Needed(places.permission(right), right.required, (_lost(right),), (typed,))
         for right in _in_cluster(command, name, opted)
     )
     actions = tuple(
@@ -59,18 +67,18 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
 
 
 def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
-    found = rights.in_cluster(name, command.flags, opted)
     if not _chooses(command):
-        return found
-    narrow, whole = _narrowed(command.args), {str(each) for each in checks.CHECK}
-    kept = {str(each) for each in narrow} | {str(each) for each in (checks.CHANGED if "since" in name else ())}
-    more = (each for each in narrow if str(each) not in whole)
-    return rights.needed_with((*(r for r in found if str(r) in kept or str(r) not in whole), *more), (), opted)
+        return rights.in_cluster(name, command.flags, opted)
+    past = checks.CHANGED if any("--changed-since" in each for each in command.names) else ()
+    held = () if command.args.kubeconfig_secret else (*_narrowed(command.args), *past)
+    if name.endswith(IN_CLUSTER):
+        return rights.needed_with(placing.of_check(rights.needed_with(held, (), opted)), command.flags, opted)
+    return rights.needed_with(held, command.flags, opted)
 
 
 def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
     found = rights.of_aws(name)
-    if _chooses(command):
+    if _chooses(command) and not name.endswith(IN_CLUSTER):
         from kubectl_eksdoc.cli.check.choosing import chosen_from
         from kubectl_eksdoc.core.plan.check.registry import needs_of
 
@@ -81,8 +89,8 @@ def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
 
 
 def _chooses(command: Invocation) -> bool:
-    """Whether it is a ``check`` that looks at less, or further, than without its flags."""
-    flags = ("only", "gate", "symptom", "target", "without")
+    """Whether it is a ``check`` that looks at less, or further, than without its flags, or elsewhere."""
+    flags = ("only", "gate", "symptom", "target", "without", "kubeconfig_secret")
     return command.words[0] == "check" and any(getattr(command.args, each, None) for each in flags)
 
 
@@ -100,16 +108,3 @@ def _lost(right: Right) -> str:
         return right.lost or "the command ends with exit code 3"
     codes = rights.codes_lost(right)
     return "; ".join(filter(None, (f"unknown: {', '.join(codes)}" if codes else "", right.lost)))
-
-
-def _permission(right: Right, places: Places) -> Permission:
-    return Permission(right.verb, right.resource, right.subresource, _namespace(right, places))
-
-
-def _namespace(right: Right, places: Places) -> str:
-    """ "" for everywhere."""
-    if right.journal:
-        return places.journal
-    if right.probe:
-        return places.probe
-    return places.karpenter if right.karpenter else right.namespace

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _OWN = "permissions"
 _NAMELESS = "%(prog)s [flags]"
 """The usage of a command that takes no names."""
+_NARROWING = ("--only", "--gate", "--symptom", "--target", "--without", "--kubeconfig-secret")
+"""Flags by whose values a command reads more or less than without them."""
+_NO_SLUG = re.compile(r"[^A-Za-z0-9.]+")
 _ALIASES = {"drain rehearse": "rehearse"}
 
 
@@ -28,21 +32,30 @@ Grown = Callable[[tuple[str, ...]], "Parser"]
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """A command with its flags: `words` as they are typed. `names`: under which its rights are registered. `flags`:
-    those with which it needs more (`Right.flag`). `args`: what its own parser made of the words."""
+    those with which it needs more (`Right.flag`). `args`: what its own parser made of the words. `narrowed`: what
+    else of them decides which rights it needs."""
 
     words: tuple[str, ...]
     names: tuple[str, ...]
     flags: frozenset[str] = frozenset()
     args: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False)
+    narrowed: tuple[str, ...] = ()
 
     @property
     def slug(self) -> str:
-        """Of a role's name: ``drain-run-surge-singles``, ``coredns-lameduck-measure-rollout``."""
+        """Of a role's name: ``drain-run-surge-singles``, ``coredns-lameduck-measure-rollout``,
+        ``check-only-kubelet-skew``."""
         names = [
-            "".join((each, *(flag.removeprefix(each.split()[-1]) for flag in sorted(self.flags))))
+            " ".join(
+                (
+                    each,
+                    *(flag.removeprefix(each.split()[-1]).removesuffix("/NAME") for flag in sorted(self.flags)),
+                    *self.narrowed,
+                )
+            )
             for each in self.names
         ]
-        return ".".join(re.sub("[ =-]+", "-", each) for each in names)
+        return ".".join(_NO_SLUG.sub("-", each) for each in names)
 
 
 def known() -> tuple[str, ...]:
@@ -134,7 +147,16 @@ class _Typed:
         variants = [each for each in known() if each.startswith(f"{name} --")]
         names = tuple(each for each in variants if self._has(args, each.rpartition(" ")[2])) or (name,)
         flags = (flag for each in names for flag in rights.flags_of(each) if flag in kinds or self._has(args, flag))
-        return Invocation((*name.split(), *words[len(path) :]), names, frozenset(flags), args)
+        narrowed = (f"{each[2:]} {self._said(args, each)}" for each in _NARROWING if self._has(args, each))
+        return Invocation((*name.split(), *words[len(path) :]), names, frozenset(flags), args, tuple(narrowed))
+
+    def _said(self, args: argparse.Namespace, flag: str) -> str:
+        """Its value in words that a name may have, always in the same order."""
+        action = self._parser.flag(flag)
+        given = getattr(args, action.dest, "") if action else ""
+        if isinstance(given, (str, Version)):
+            return str(given)
+        return " ".join(sorted({word for each in given for word in ([each] if isinstance(each, str) else each)}))
 
     def _has(self, args: argparse.Namespace, flag: str) -> bool:
         """Whether it is given; with ``=``, with that value."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from kubectl_eksdoc.cli.opt_in_options import opted_from
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.permissions import naming
-from kubectl_eksdoc.cli.permissions.gathering import Places
 from kubectl_eksdoc.cli.permissions.naming import Grown, Invocation
+from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.run_notes import is_namespace

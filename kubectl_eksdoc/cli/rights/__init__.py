@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from kubectl_eksdoc.cli.rights import asked, checks, drains, placing, probes
 from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
 from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
-from kubectl_eksdoc.cli.rights.right import Right, needed_with
+from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -28,6 +29,7 @@ __all__ = [
     "BY_COMMAND",
     "DRAIN_PLAN",
     "MEASURED_WITH",
+    "Places",
     "Right",
     "codes_lost",
     "explained",
@@ -118,9 +120,10 @@ def needs(journal: str) -> Needs:
     return Needs(planned, tuple(Need(each, "no run") for each in dict.fromkeys(run) if each not in for_plan))
 
 
-def granted(held: Iterable[Right], journal: str) -> tuple[Permission, ...]:
-    """What RBAC must allow for them; `journal`: as of `needs`."""
-    return tuple(_permission(right, journal if right.journal else "") for right in held)
+def granted(held: Iterable[Right], places: Places) -> tuple[Permission, ...]:
+    """What RBAC must allow for them; what is needed everywhere is not needed in a namespace besides."""
+    found = dict.fromkeys(map(places.permission, held))
+    return tuple(each for each in found if not each.namespace or each._replace(namespace="") not in found)
 
 
 def _permission(right: Right, namespace: str) -> Permission:
@@ -146,7 +149,11 @@ def explained(error: Forbidden, command: str) -> Forbidden:
     rights = BY_COMMAND[command]
     if error.missing not in map(str, rights):
         return error
-    hint = _for_reading(rights, command) if all(right.verb == "list" for right in rights) else _for_changing(rights)
+    hint = opt_ins.how_to(error.missing, command)
+    if hint and hint in error.hint:
+        return error
+    if not hint:
+        hint = _for_reading(rights, command) if all(each.verb == "list" for each in rights) else _for_changing(rights)
     return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
 
 

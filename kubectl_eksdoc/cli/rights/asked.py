@@ -59,7 +59,15 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_VERSIONS,
         questions.ADDON_CONFIGURATION,
     ),
-    "addon-diff --after": (questions.UPDATES, questions.UPDATE),
+    "addon-diff --after": (
+        questions.CALLER,
+        questions.CLUSTER,
+        questions.ADDONS,
+        questions.ADDON,
+        questions.ADDON_CONFIGURATION,
+        questions.UPDATES,
+        questions.UPDATE,
+    ),
     "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES, questions.TARGET_HEALTH),
     "imds-probe": (
         questions.CALLER,
@@ -85,5 +93,5 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
 """The questions of each command that asks AWS, each with the IAM actions that it needs; those of a flag are
 asked besides those of the command without it, but for `WHOLE`."""
 
-WHOLE = frozenset((*WISHES, "coredns-lameduck --apply", "imds-probe --active"))
+WHOLE = frozenset((*WISHES, "addon-diff --after", "coredns-lameduck --apply", "imds-probe --active"))
 """They ask nothing but what is listed with them."""

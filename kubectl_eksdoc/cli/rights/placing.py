@@ -6,39 +6,57 @@ already in the same scope, or the verb escalate; and who creates a binding those
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from kubectl_eksdoc.cli.rights import checks, drains
 from kubectl_eksdoc.cli.rights.right import Right
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.placing import PLACED
+from kubectl_eksdoc.core.model.placing import PLACED, RBAC
 
 _ALIKE = "whether what has one of its names already is of this tool is not said"
 _NO_FILES = "`--suppressions` cannot be sent along"
 _GIVEN = "Kubernetes refuses the role that gives it to the Job (exit code 3): nobody can give what they have not"
-_OF_RUN = ("Role", "RoleBinding", "Job")
-_OF_CHECK = ("CronJob",)
 
 
-def _placing(placed: Iterable[Resource], optional: Collection[Resource] = ()) -> tuple[Right, ...]:
-    found = []
-    for each in placed:
-        here, lost = each.namespaced, _NO_FILES if each in optional else ""
-        found.append(Right("create", each, each not in optional, lost, journal=here))
-        found.append(Right("get", each, lost=_ALIKE, journal=here))
-    return tuple(found)
+def _placing(resource: Resource, where: Right, flag: str = "") -> tuple[Right, ...]:
+    """Of one that stands where `where` is needed."""
+    there = replace(where, resource=resource, subresource="", flag=flag, opt_in=None)
+    lost = _NO_FILES if flag else ""
+    return replace(there, verb="create", required=not flag, lost=lost), replace(
+        there, verb="get", required=False, lost=_ALIKE
+    )
+
+
+_HERE = Right("create", kinds.CONFIG_MAPS, journal=True)
 
 
 def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
-    """Everywhere: of a Job nobody knows in which namespace it will find what it looks for."""
-    everywhere = (replace(each, required=True, lost=_GIVEN, namespace="", karpenter=False) for each in rights)
-    return tuple(dict.fromkeys(everywhere))
+    """They, and what creates the roles that give them: one for each namespace, and one for everywhere."""
+    given = tuple(dict.fromkeys(replace(each, required=True, lost=_GIVEN) for each in rights))
+    found: dict[object, Right] = {}
+    for right in given:
+        namespaced = right.journal or right.karpenter or bool(right.namespace)
+        roles = (each for each in PLACED if each.group == RBAC and each.namespaced is namespaced)
+        for each in (each for role in roles for each in _placing(role, right)):
+            found.setdefault(each.what, each)
+    found.update((each.what, each) for each in given)
+    return tuple(found.values())
 
 
-CHECK_PLACED = _placing((each for each in PLACED if each.kind not in _OF_RUN), (kinds.CONFIG_MAPS,))
-RUN_PLACED = _placing(each for each in PLACED if each.kind not in _OF_CHECK)
-_GIVEN_TO_CHECK = _given(checks.CHECK)
-CHECK = (*(each for each in CHECK_PLACED if each.what not in {one.what for one in _GIVEN_TO_CHECK}), *_GIVEN_TO_CHECK)
-RUN = (*RUN_PLACED, *_given((*drains.DRAIN_PLAN, *drains.INSIDE)))
+def of_check(held: Iterable[Right]) -> tuple[Right, ...]:
+    """Of a CronJob that gets the rights `held`."""
+    return (
+        *_placing(kinds.SERVICE_ACCOUNTS, _HERE),
+        *_placing(kinds.CONFIG_MAPS, _HERE, "--suppressions"),
+        *_placing(kinds.CRON_JOBS, _HERE),
+        *_given(held),
+    )
+
+
+CHECK = of_check(checks.CHECK)
+RUN = (
+    *(each for kind in (kinds.SERVICE_ACCOUNTS, kinds.CONFIG_MAPS, kinds.JOBS) for each in _placing(kind, _HERE)),
+    *_given((*drains.DRAIN_PLAN, *drains.INSIDE)),
+)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.opt_ins import OptIn
+from kubectl_eksdoc.core.model.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,27 @@ class Right:
     def of(self) -> str:
         """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
         return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Namespaces: `journal` of runs, and of what is made by ``--in-cluster``; `probe` of a probe's pods; `karpenter`
+    of Karpenter."""
+
+    journal: str = ""
+    probe: str = ""
+    karpenter: str = ""
+
+    def of(self, right: Right) -> str:
+        """That in which it is needed, "" for everywhere."""
+        if right.journal:
+            return self.journal
+        if right.probe:
+            return self.probe
+        return self.karpenter if right.karpenter else right.namespace
+
+    def permission(self, right: Right) -> Permission:
+        return Permission(right.verb, right.resource, right.subresource, self.of(right))
 
 
 def needed_with(rights: Iterable[Right], flags: Collection[str], opted: Collection[str]) -> tuple[Right, ...]:

@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 
 def check_allowed(
-    command: str, connection: Connection, journal: str, evicts_in: Iterable[str], around: Surroundings
+    command: str,
+    connection: Connection,
+    journal: str,
+    around: Surroundings,
+    plan: DrainPlan | None = None,
 ) -> None:
-    """`journal`: the namespace of the runs' journal; `evicts_in`: those of the pods that are evicted.
+    """`journal`: the namespace of the runs' journal; `plan`: what is about to be done.
 
     Raises:
         Forbidden: rights are missing; it names all of them.
     """
-    needed = [right for right in rights.BY_COMMAND[command] if right.required]
+    where = _namespaces(plan) if plan else {}
+    needed = [right for right in rights.BY_COMMAND[command] if right.required or where.get(right.flag)]
     everywhere = {_of(right, journal if right.journal else ""): right for right in needed}
-    missing = list(around.edges.denied(connection, tuple(everywhere)))
-    elsewhere = [each for each in missing if each.subresource]  # it may be allowed where it is needed
-    if elsewhere:
-        missing = [each for each in missing if not each.subresource]
-        missing += around.edges.denied(connection, tuple(_within(elsewhere, sorted(set(evicts_in)))))
+    missing: dict[Permission, Right] = {}
+    for each in around.edges.denied(connection, tuple(everywhere)):
+        right = everywhere[each]
+        if right.subresource or right.flag:  # it may be allowed where it is needed
+            within = tuple(each._replace(namespace=namespace) for namespace in where.get(right.flag, ()))
+            missing |= dict.fromkeys(around.edges.denied(connection, within), right)
+        else:
+            missing[each] = right
     if missing:
-        first = str(everywhere[missing[0]._replace(namespace="" if missing[0].subresource else missing[0].namespace)])
         said = "; ".join(each.said for each in missing)
-        error = Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", first)
-        raise rights.explained(error, command)
+        hints = dict.fromkeys(opt_ins.how_to(str(right), command) for right in missing.values())
+        first = min(missing.values(), key=lambda right: right.opt_in is not None)
+        hint = "\n".join(("Nothing was done.", *filter(None, hints)))
+        raise rights.explained(Forbidden(f"the cluster does not let you: {said}", hint, str(first)), command)
 
 
 def _of(right: Right, namespace: str) -> Permission:
     return Permission(right.verb, right.resource, right.subresource, namespace)
 
 
-def _within(asked: Iterable[Permission], namespaces: Iterable[str]) -> Iterator[Permission]:
-    for each in asked:
-        yield from (each._replace(namespace=namespace) for namespace in namespaces)
+def _namespaces(plan: DrainPlan) -> Mapping[str, Sequence[str]]:
+    """Those in which pods are asked to go, by the flag (`Right.flag`) without which they would not be so."""
+    by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
+    return {flag: sorted({each.pod.namespace for each in some}) for flag, some in by_flag.items()}

@@ -97,7 +97,7 @@ def check_rights(request: RunRequest, around: Surroundings) -> None:
     Raises:
         Forbidden: rights are missing; it names all of them.
     """
-    check_allowed(COMMAND, request.options.connection, request.namespace, (), around)
+    check_allowed(COMMAND, request.options.connection, request.namespace, around)
 
 
 def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surroundings) -> None:

@@ -86,7 +86,7 @@ def inside(
         around.note("no node is left now on which the Job's pod may run: it waits until another one joins")
     flags = ("--surge-singles",) if wanted.plan.policy.surge_singles else ()
     held = rights.needed_with(drains.INSIDE, flags, ())
-    docs = objects(errand, rights.granted(held, wanted.namespace), away)
+    docs = objects(errand, rights.granted(held, rights.Places(wanted.namespace)), away)
     reached = reaching.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
     ready = Ready(
         COMMAND,

@@ -85,8 +85,7 @@ def check_rights(wanted: NewRun, read: Read, around: Surroundings) -> None:
     Raises:
         Forbidden: rights are missing; it names all of them.
     """
-    evicts_in = (each.pod.namespace for each in read.plan.evictions)
-    check_allowed(COMMAND, wanted.plan.options.connection, wanted.namespace, evicts_in, around)
+    check_allowed(COMMAND, wanted.plan.options.connection, wanted.namespace, around, read.plan)
 
 
 def as_given(wanted: NewRun) -> dict[str, object]:

@@ -99,8 +99,7 @@ class Rest:
             Forbidden: rights are missing; it names all of them.
         """
         Noted(request.options, request.namespace, around).check(run)(self.cluster, self.plan)
-        evicts_in = (each.pod.namespace for each in self.plan.evictions)
-        check_allowed(COMMAND, request.options.connection, request.namespace, evicts_in, around)
+        check_allowed(COMMAND, request.options.connection, request.namespace, around, self.plan)
 
 
 def asked_of(run: str, journaled: Journaled) -> Asked:

@@ -55,10 +55,10 @@ def opt_ins_of(rights: Iterable[str]) -> tuple[OptIn, ...]:
     return tuple(each for each in ALL if not there.isdisjoint(each.rights))
 
 
-def how_to(right: str) -> str:
-    """What to do about such a right that is missing, "" about any other: a sentence, or two."""
+def how_to(right: str, command: str = "COMMAND") -> str:
+    """What to do about such a right that `command` lacks, "" about any other: a sentence, or two."""
     found = opt_in_of(right)
     if found is None:
         return ""
     skip = f" To leave it out of the scope: --without {found.name}." if found.skippable else ""
-    return f"It is an opt-in, which {found.risk}: kubectl eksdoc permissions COMMAND --with {found.name}.{skip}"
+    return f"It is an opt-in, which {found.risk}: kubectl eksdoc permissions {command} --with {found.name}.{skip}"

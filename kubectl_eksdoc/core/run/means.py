@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.acts import Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.drain.manners import Means
@@ -44,8 +45,8 @@ def right_for(eviction: Eviction) -> str:
 
 _RIGHTS: Mapping[Means, str] = {
     Means.EVICTION: "create pods/eviction",
-    Means.RESTART: "get and patch deployments.apps",
-    Means.DELETION: "delete pods",
+    Means.RESTART: f"get and patch deployments.apps (opt-in {opt_ins.PATCH_WORKLOADS.name})",
+    Means.DELETION: f"delete pods (opt-in {opt_ins.DELETE_PODS.name})",
 }
 
 

@@ -21,6 +21,7 @@ def _notes(view: PermissionsView) -> Iterator[str]:
         yield "Nobody is bound to it: --bind Group:NAME prints the bindings, too."
     yield from risks(view.wanted)
     yield from not_granted(view)
+    yield from view.cautions
     optional = [each.permission.said for each in view.wanted.needed if not each.required]
     if optional:
         yield f"Without these all else is answered, and what rests on them is unknown: {'; '.join(optional)}"

@@ -37,7 +37,7 @@ def _text(view: PermissionsView, look: Look, full: bool) -> str:
         [look.paint(line, Tone.TITLE) for line in wrap(shown(said[0].upper() + said[1:], look), look.columns)],
         _drawn(Title("In the cluster", " (RBAC)"), _RIGHTS[full], rights, look, full),
         _drawn(Title("In AWS", " (IAM)"), _ACTIONS, actions, look, full),
-        *(wrap(shown(each, look), look.columns) for each in view.doubts),
+        *(wrap(shown(each, look), look.columns) for each in (*view.doubts, *view.cautions)),
         _drawn(Title("Commands", " and what each needs"), _COMMANDS, every, look, full),
         titled(Title("What to do"), _steps(view, look), look),
         titled(Title("Opt-ins"), _opt_ins(view, look), look),

@@ -17,7 +17,8 @@ from kubectl_eksdoc.core.rules.iam_resources import Place
 class PermissionsView:
     """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
     there is, where none was named. `doubts`: what an action may need besides, in sentences. `more`: the words by which
-    the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use."""
+    the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use. `cautions`: what
+    other rights allow besides, in sentences."""
 
     name: str
     wanted: Wanted
@@ -29,6 +30,7 @@ class PermissionsView:
     doubts: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     offered: tuple[OptIn, ...] = ()
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
 from tests.cli.run.served import Machine, machine
+from tests.cli.running import run_cli
 from tests.embedded.clients import worlds
 from tests.reading import yaml_documents
 
@@ -67,7 +68,12 @@ def allowed(docs: list[Doc]) -> set[str]:
 def test_it_prints_objects_that_kubernetes_takes(api: Api, ann: Machine) -> None:
     docs = shown(ann, "--time-zone", "Europe/Berlin", "--role-arn", "arn:aws:iam::111122223333:role/x")
     assert [each for doc in docs for each in problems(doc)] == [] and ours(api) == set()
-    assert [doc["kind"] for doc in docs] == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CronJob"]
+    assert [doc["kind"] for doc in docs] == [
+        "ServiceAccount",
+        *("ClusterRole", "ClusterRoleBinding"),
+        *("Role", "RoleBinding", "Role", "RoleBinding"),
+        "CronJob",
+    ]
     assert docs[-1]["spec"]["schedule"] == "0 6 * * mon-fri" and docs[-1]["spec"]["timeZone"] == "Europe/Berlin"
 
 
@@ -83,6 +89,30 @@ def test_its_rights_are_those_of_what_it_looks_at(ann: Machine) -> None:
     assert allowed(shown(ann, "--changed-since", "2h", "--with", "proxy", "--with", "helm-releases")) == past
     assert allowed(shown(ann, "--only", "kubelet-skew")) == {"list nodes", "list pods"}
     assert "get secrets" not in allowed(shown(ann, "--only", "kube-proxy-skew,kubelet-skew"))
+
+
+def test_what_it_needs_in_one_namespace_is_a_role_there(ann: Machine) -> None:
+    """Whether or not its objects are there; where Karpenter is, only its owner can say."""
+    docs = shown(ann, "--with", "proxy", "--karpenter-namespace", "karpenter", "-n", "ops")
+    of = {doc["metadata"].get("namespace", ""): allowed([doc]) for doc in docs if "rules" in doc}
+    assert of.keys() == {"", "default", "karpenter", "kube-system"} and of["default"] == {"list events"}
+    assert {"get pods/proxy", "get serviceaccounts"} <= of["karpenter"]
+    assert not {"get pods/proxy", "get configmaps", "get serviceaccounts", "list events"} & of[""]
+    assert not {"get pods/proxy"} & of["kube-system"]
+    assert {doc["kind"] for doc in shown(ann, "--only", "kubelet-skew")}.isdisjoint({"Role", "RoleBinding"})
+
+
+def test_no_role_has_the_name_of_another_one(ann: Machine) -> None:
+    """Of a CronJob of the same name in another namespace, or of what `permissions` prints."""
+    printed = yaml_documents(run_cli("permissions", "check", "-o", "yaml").out)
+    each_of = (shown(ann), shown(ann, "-n", "ops"), printed)
+    names = [{doc["metadata"]["name"] for doc in docs if "rules" in doc} for docs in each_of]
+    assert len(set.union(*names)) == 3 and all(len(each) == 1 for each in names)
+
+
+def test_it_needs_of_aws_what_its_checks_ask(ann: Machine) -> None:
+    assert "eks:DescribeCluster" in (only := ann.run(*DAILY, "--only", "kubelet-skew").out) and "sqs:" not in only
+    assert "sqs:" in ann.run(*DAILY).out
 
 
 def test_what_was_asked_of_it_is_asked_there(ann: Machine, tmp_path: Path) -> None:
@@ -141,13 +171,13 @@ def test_of_a_fleet_each_cluster_has_an_index_and_nothing_is_granted_here(api: A
 
 
 def test_it_is_created_once_and_never_written_over(api: Api, ann: Machine) -> None:
-    ann.types = "lab 4\n"
+    ann.types = "lab 8\n"
     ran = ann.run(*DAILY, "--apply")
-    assert ran.code == 0 and "Type 'lab 4' to create 4 objects of lab" in ran.err, ran.err
+    assert ran.code == 0 and "Type 'lab 8' to create 8 objects of lab" in ran.err, ran.err
     assert "cronjobs.batch/eksdoc-check" in ours(api)
-    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "4")
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8")
     assert ran.code == 2 and "it is there already" in ran.err and "kubectl delete" in ran.err
-    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "4", "--job-name", "nightly", "-n", "default")
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8", "--job-name", "nightly", "-n", "default")
     assert ran.code == 0, ran.err
 
 
@@ -170,7 +200,7 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
     meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
     theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
     api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
-    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "4")
+    ran = ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8")
     assert ran.code == 2 and "that is not of this tool: serviceaccount/eksdoc-check in kube-system" in ran.err
     assert ours(api) == {"serviceaccounts/eksdoc-check"}
 

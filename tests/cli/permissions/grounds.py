@@ -38,6 +38,7 @@ from tests.flows.probes import Lab, a_node
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
+RUN = "20261120-093000-abcd"
 Users = dict[str, User]
 """By their tokens."""
 
@@ -62,7 +63,9 @@ class Ground:
         """What it says to who has the token."""
         out, err = io.StringIO(), io.StringIO()
         config = kubeconfigs.one(self.home / "config", self.server.url(token), name="lab")
-        edges = Edges(told_to_stop=_not_told, clock=Fast(self.speed))
+        edges = Edges(told_to_stop=_not_told, clock=Fast(self.speed), new_run_id=lambda now: RUN)
+        accepted = self.home / "accepted.yaml"
+        accepted.write_text("- {code: kubelet-skew, reason: known, until: 2026-12-31}\n", encoding="utf-8")
         around = Surroundings(
             out,
             err,
@@ -71,11 +74,28 @@ class Ground:
             run_edges=edges,
             sleep=lambda seconds: time.sleep(seconds / self.speed),
         )
-        code = run([*words.split(), "--kubeconfig", config, *self.reaching], out, err, around=around)
+        code = run(
+            [*words.replace("ACCEPTED", str(accepted)).split(), "--kubeconfig", config, *self.reaching],
+            out,
+            err,
+            around=around,
+        )
         return Ran(code, out.getvalue(), err.getvalue())
 
 
 Made = Callable[[Users, "World", Path], AbstractContextManager[Ground]]
+
+
+def job_is_over(at: Ground) -> None:
+    """The Job that drains, with all that it was made of."""
+
+    def over(plane: ControlPlane) -> None:
+        for item in plane.store.list("jobs.batch"):
+            done = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"}
+            plane.registry.update(item, with_value(item.doc, ("status",), {"conditions": [done]}), status=True)
+
+    at.api.now(over)
+
 
 _GREEN, _BLUE = {"eks.amazonaws.com/nodegroup": "green"}, {"eks.amazonaws.com/nodegroup": "blue"}
 _KARPENTER = {"karpenter.sh/nodepool": "general", "karpenter.k8s.aws/ec2nodeclass": "default"}

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Line:
     """A command line that reads, and the command of whose rights it is. `at`: the name of a site. `never`: rights that
-    it does not ask for here, and why it may elsewhere; `not_lost`: without which it lacks nothing, and why. `like`:
-    with that command the rights that both have are removed already. `granted`: by which flags of ``permissions`` its
-    role is more than what the command line itself says."""
+    it does not ask for here, and why it may elsewhere; `unasked`: actions of its policy, likewise; `not_lost`: without
+    which it lacks nothing, and why. `like`: with that command the rights that both have are removed already.
+    `granted`: by which flags of ``permissions`` its role is more than what the command line itself says."""
 
     command: str
     words: str
@@ -41,6 +41,7 @@ class Line:
     never: Mapping[str, str] = field(default_factory=dict)
     not_lost: Mapping[str, str] = field(default_factory=dict)
     like: str = ""
+    unasked: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.words
@@ -75,16 +76,42 @@ _NO_UPDATE = {
         "services",
     )
 }
+_OF_IDENTITY = {"eks:DescribePodIdentityAssociation": "of a Karpenter with Pod Identity: the line at that site"}
+_OF_QUEUE = dict.fromkeys(
+    (
+        "events:ListTargetsByRule",
+        "iam:GetPolicy",
+        "iam:GetPolicyVersion",
+        "iam:GetRolePolicy",
+        "iam:ListAttachedRolePolicies",
+        "iam:ListRolePolicies",
+        "kms:DescribeKey",
+        "kms:GetKeyPolicy",
+        "sqs:GetQueueAttributes",
+    ),
+    "of a queue and of a role that are there: the lines of the incident",
+)
+_NO_QUEUE = {
+    **_OF_IDENTITY,
+    **_OF_QUEUE,
+    "cloudwatch:GetMetricData": "of a queue that is there: the lines of the incident",
+}
+_OF_INSTANCES = dict.fromkeys(
+    ("autoscaling:DescribeAutoScalingGroups", "ec2:DescribeImages", "ec2:DescribeLaunchTemplateVersions"),
+    "of nodes that are instances: the lines of that site",
+)
+_OF_ALL = {**_OF_IDENTITY, **_OF_QUEUE, **_OF_INSTANCES}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
     Line("rehearse", "rehearse --nodegroup blue -o json", like="drain plan"),
-    Line("check", "check --target 1.37 -o json", granted=f"{_THERE} {_ALL_OF_IT}", never=_LOOKED_AT),
+    Line("check", "check --target 1.37 -o json", granted=f"{_THERE} {_ALL_OF_IT}", never=_LOOKED_AT, unasked=_OF_ALL),
     Line(
         "check",
         "check --target 1.37 --without proxy,helm-releases -o json",
         granted=_THERE,
         never=_LOOKED_AT,
         like="check",
+        unasked=_OF_ALL,
     ),
     Line("check", "check --only kubelet-skew -o json", like="check"),
     Line(
@@ -93,13 +120,14 @@ LINES = (
         granted=f"{_THERE} {_ALL_OF_IT}",
         never=_LOOKED_AT,
         like="check",
+        unasked=_OF_ALL,
     ),
     Line("addon-diff", "addon-diff --all -o json"),
     Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
     Line("imds-probe", "imds-probe -o json", "instances"),
-    Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}"),
-    Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY),
-    Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "incident", like="coredns-lameduck"),
+    Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}", unasked=_NO_QUEUE),
+    Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
+    Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "identity", like="coredns-lameduck"),
     Line("coredns-lameduck --set", "coredns-lameduck --set lameduck=20s -o json", like="coredns-lameduck"),
     Line(
         "coredns-lameduck --place",
@@ -113,8 +141,10 @@ LINES = (
         never=_NO_UPDATE,
         like="coredns-lameduck --set",
     ),
-    Line("interruption", "interruption -o json", "incident", _PROXY),
-    Line("interruption", "interruption --without proxy -o json", "incident", like="interruption"),
+    Line("check", "check --only interruption-rights --without proxy -o json", "identity", like="check"),
+    Line("check", "check --only imds-pods-broken -o json", "instances", like="check"),
+    Line("interruption", "interruption -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
+    Line("interruption", "interruption --without proxy -o json", "identity", like="interruption"),
     Line(
         "snapshot",
         "snapshot FILE --overwrite -o json",
@@ -123,6 +153,7 @@ LINES = (
         _LOOKED_AT | _NEXT_WAYS,
         _IN_LISTS,
         "check",
+        _OF_ALL,
     ),
     Line("drain status", "drain status -o json"),
     Line("drain status --attach", "drain status old-1 --attach -o json", like="drain plan"),
@@ -135,6 +166,7 @@ def rich(aws: World) -> Site:
     client.create_nodegroup(clusterName=NAME, nodegroupName="blue", subnets=["subnet-1"], nodeRole=role)
     client.create_pod_identity_association(clusterName=NAME, namespace="shop", serviceAccount="cart", roleArn=role)
     client.update_addon(clusterName=NAME, addonName="coredns", resolveConflicts="OVERWRITE")
+    client.update_nodegroup_version(clusterName=NAME, nodegroupName="blue")
     insight = {"name": "any", "category": "UPGRADE_READINESS", "kubernetesVersion": "1.25"}
     aws.eks().found(NAME, {**insight, "insightStatus": {"status": "ERROR"}})
     aws.forget_calls()
@@ -171,6 +203,22 @@ def instances(aws: World) -> Site:
     """A cluster whose nodes are instances of the AWS of the tests."""
     site = Site(worlds.plane_of("small-traps", None))
     nodes_are_instances(site.api, aws)
+    asked = {"LaunchTemplateName": "own", "Version": "2"}
+    aws.client("autoscaling").create_auto_scaling_group(
+        AutoScalingGroupName="own", MinSize=1, MaxSize=1, AvailabilityZones=["ap-northeast-2a"], LaunchTemplate=asked
+    )
+    (launched,) = aws.client("autoscaling").describe_auto_scaling_instances()["AutoScalingInstances"]
+
+    def of_nobody(plane: ControlPlane) -> None:
+        """One node is of no node group of EKS, and an auto scaling group of its owner's keeps it."""
+        item = next(iter(plane.store.list("nodes")))
+        labels = {each: value for each, value in item.doc["metadata"]["labels"].items() if "nodegroup" not in each}
+        doc = with_value(item.doc, ("metadata", "labels"), labels)
+        where = f"aws:///ap-northeast-2a/{launched['InstanceId']}"
+        plane.registry.update(item, with_value(doc, ("spec", "providerID"), where))
+
+    site.api.now(of_nobody)
+    aws.forget_calls()
     return site
 
 
@@ -194,6 +242,26 @@ def incident(aws: World) -> Site:
     return site
 
 
+def identity(aws: World) -> Site:
+    """The incident, of a Karpenter whose role is that of EKS Pod Identity."""
+    site = incident(aws)
+
+    def without_irsa(plane: ControlPlane) -> list[tuple[str, str]]:
+        path, found = ("metadata", "annotations"), []
+        for item in plane.store.list("serviceaccounts"):
+            if "eks.amazonaws.com/role-arn" in (item.doc["metadata"].get("annotations") or {}):
+                plane.registry.update(item, with_value(item.doc, path, {}))
+                found.append(item.key)
+        return found
+
+    for namespace, name in site.api.now(without_irsa):
+        role = f"arn:aws:iam::111122223333:role/{ROLE}"
+        of = {"clusterName": NAME, "namespace": namespace, "serviceAccount": name}
+        aws.client("eks").create_pod_identity_association(**of, roleArn=role)
+    aws.forget_calls()
+    return site
+
+
 def of_version(version: str) -> Callable[[World], Site]:
     """A small cluster that EKS says to be of that version."""
 
@@ -208,4 +276,9 @@ def of_version(version: str) -> Callable[[World], Site]:
     return made
 
 
-MADE: Mapping[str, Callable[[World], Site]] = {"rich": rich, "instances": instances, "incident": incident}
+MADE: Mapping[str, Callable[[World], Site]] = {
+    "rich": rich,
+    "instances": instances,
+    "incident": incident,
+    "identity": identity,
+}

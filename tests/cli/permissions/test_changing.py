@@ -170,6 +170,46 @@ def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, 
     assert unused.isdisjoint(of.uses) and set(of.uses) <= {right.said for right in role}
 
 
+@pytest.mark.parametrize(
+    ("of", "opt_in", "lacks"),
+    [
+        (
+            FLAGGED[0],
+            "patch-workloads",
+            "get deployments.apps in namespace default; patch deployments.apps in namespace",
+        ),
+        (FLAGGED[1], "delete-pods", "delete pods in namespace default"),
+    ],
+    ids=lambda of: of.flags if isinstance(of, Flagged) else "",
+)
+def test_an_opt_in_that_is_not_granted_is_named_before_anything_is_done(
+    of: Flagged, opt_in: str, lacks: str, tmp_path: Path
+) -> None:
+    """Half a run is worse than none. Who has it in the namespaces of the pods has all that is needed."""
+    who = Watched("other", printed("drain run"))
+    api = Api(of.made(), Setup(Access({"other": who})), Scaled(time.monotonic, of.speed))
+    with serving(api) as server:
+        ben = machine(server, tmp_path / "ben", "other")
+        ben.types = of.typed
+        ran = ben.run(*f"drain run --nodegroup blue {of.flags}".split())
+    assert ran.code == 3 and lacks in ran.err and "Nothing was done." in ran.err, ran.err
+    assert f"kubectl eksdoc permissions drain run --with {opt_in}" in " ".join(ran.err.split())
+    assert {each.verb for each in who.asked} <= {"list", "get", "watch"} and "Type" not in ran.err
+
+
+def test_an_opt_in_in_the_namespace_of_the_pods_is_enough(tmp_path: Path) -> None:
+    there = [Held(verb, "deployments", "apps", "default") for verb in ("get", "patch")]
+    api = Api(
+        FLAGGED[0].made(),
+        Setup(Access({"other": Watched("other", [*printed("drain run"), *there])})),
+        Scaled(time.monotonic, FLAGGED[0].speed),
+    )
+    with serving(api) as server:
+        ben = machine(server, tmp_path / "ben", "other")
+        ben.types = FLAGGED[0].typed
+        assert ben.run(*f"drain run --nodegroup blue {FLAGGED[0].flags}".split()).code == 0
+
+
 def test_each_right_of_a_run_is_used_by_one_of_them() -> None:
     used = {right for of in FLAGGED for right in of.uses}
     whole = {right.said for right in printed("drain run --with patch-workloads,delete-pods")}

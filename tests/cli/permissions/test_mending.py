@@ -4,7 +4,7 @@ prints for it, and with each right removed that is its own: on served clusters, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli.permissions.naming import known
 from tests.cli.permissions import grounds
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, held, printed, unregistered
-from tests.cli.permissions.grounds import Made
+from tests.cli.permissions.grounds import Ground, Made
 from tests.cli.permissions.policies import CALLED, allow, calls, policy
 from tests.cli.permissions.test_changing import COMMANDS
 from tests.cli.permissions.test_reading import required, was_asked
@@ -26,15 +26,17 @@ from tests.cli.running import Ran
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-DONE, FOUND, UNSURE = 0, 1, 5
+DONE, FOUND, TAKEN, LOST, UNSURE, STOPPED = 0, 1, 2, 4, 5, 6
+_RESUME = f"--resume {grounds.RUN} -o json"
 
 
 @dataclass(frozen=True)
 class Change:
     """A command line that changes something, and the command of whose rights it is. `like`: that command's rights are
     removed elsewhere; `silent`: without which it does the same, and why. `never`: rights that it does not use here, and
-    why it may elsewhere, with the tests that do. `granted`: by which flags of ``permissions`` its role is more than
-    what the command line itself says."""
+    why it may elsewhere, with the tests that do; `unasked`: actions of its policy, likewise. `trouble`: of AWS.
+    `again`: after that it is done once more, or what these words say, which ends with that code. `granted`: by which
+    flags of ``permissions`` its role is more than what the command line itself says."""
 
     command: str
     words: str
@@ -44,6 +46,9 @@ class Change:
     silent: Mapping[str, str] = field(default_factory=dict)
     never: Mapping[str, str] = field(default_factory=dict)
     granted: str = ""
+    unasked: Mapping[str, str] = field(default_factory=dict)
+    again: tuple[Callable[[Ground], object], int, str] | None = None
+    trouble: Callable[[World], object] = lambda aws: None
 
     def __str__(self) -> str:
         return self.words
@@ -51,7 +56,7 @@ class Change:
     @property
     def role(self) -> str:
         """What is asked of ``permissions``: this very command line."""
-        return f"{self.words.replace('-o json', '')} {self.granted}"
+        return f"{self.words.replace('-o json', '')} {self.granted}".replace("  ", " ")
 
 
 _FIX = "imds-probe --apply --yes -o json --fix"
@@ -65,20 +70,54 @@ _NO_MAP = {"patch configmaps": "of a CoreDNS that EKS does not manage"}
 _NO_UPDATE = "of an update of the add-on, and EKS does not manage it here"
 _OF_COREDNS = "of the update of another add-on: tests/cli/permissions/test_reading.py"
 _PLACED = ("clusterrolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io")
-_TAKEN = "where its name is taken: tests/cli/in_cluster"
+_TAKEN = "where its name is taken: the line without --surge-singles"
 _NOT_TAKEN = {f"get {each}": _TAKEN for each in _PLACED}
 _OF_RUN = ("serviceaccounts", "jobs.batch", "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io")
+_NO_GROUP = {
+    "autoscaling:DescribeAutoScalingGroups": "of a node of its owner's group: tests/cli/permissions/test_reading.py"
+}
+_NOT_LOST = {"eks:ListUpdates": "where the answer to an update was lost: the line with that trouble"}
+_NOT_BEGUN = "the update did not begin: the line before"
+_OF_NO_NAME = {"eks:ListAddons": "of a name that no add-on has: tests/cli/permissions/test_reading.py, with --all"}
+_NO_TARGETS = {
+    "elasticloadbalancing:DescribeTargetHealth": "of pods behind target groups: tests/aws/test_target_health.py"
+}
 CHANGES = (
     Change("imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", grounds.metadata, FOUND),
-    Change("imds-probe --apply", f"{_FIX} instance-options --expect-nodes 2", grounds.metadata, DONE, ("imds-probe",)),
+    Change(
+        "imds-probe --apply",
+        f"{_FIX} instance-options --expect-nodes 2",
+        grounds.metadata,
+        DONE,
+        ("imds-probe",),
+        unasked=_NO_GROUP,
+    ),
     Change(
         "imds-probe --apply",
         f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 5m",
         grounds.metadata,
         DONE,
         ("imds-probe",),
+        unasked={**_NO_GROUP, **_NOT_LOST},
     ),
-    Change("imds-probe --apply", f"{_FIX} node-class --expect-nodes 1", grounds.metadata, DONE, ("imds-probe",)),
+    Change(
+        "imds-probe --apply",
+        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 5m",
+        grounds.metadata,
+        LOST,
+        ("imds-probe",),
+        unasked=_NO_GROUP,
+        again=(lambda at: at.aws.allow(), DONE, f"imds-probe --apply {_RESUME} --yes --expect-nodes 1"),
+        trouble=lambda aws: aws.hang_up("eks:UpdateNodegroupVersion"),
+    ),
+    Change(
+        "imds-probe --apply",
+        f"{_FIX} node-class --expect-nodes 1",
+        grounds.metadata,
+        DONE,
+        ("imds-probe",),
+        unasked=_NO_GROUP,
+    ),
     Change(
         "coredns-lameduck --apply",
         f"coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown {_LONG}",
@@ -88,6 +127,20 @@ CHANGES = (
         _EITHER,
         _NO_MAP,
         "--with proxy",
+        _NOT_LOST,
+    ),
+    Change(
+        "coredns-lameduck --apply",
+        f"coredns-lameduck --set lameduck=20s --apply --accept-unknown addon-field-unknown {_LONG}",
+        grounds.coredns,
+        LOST,
+        ("coredns-lameduck --apply",),
+        _EITHER,
+        {**_NO_MAP, "get pods/log": _NOT_BEGUN},
+        "--with proxy",
+        {"eks:DescribeUpdate": _NOT_BEGUN},
+        again=(lambda at: at.aws.allow(), STOPPED, f"coredns-lameduck --apply {_RESUME}"),
+        trouble=lambda aws: aws.hang_up("eks:UpdateAddon"),
     ),
     Change(
         "coredns-lameduck --apply",
@@ -97,6 +150,7 @@ CHANGES = (
         ("coredns-lameduck --apply",),
         _EITHER,
         _NO_MAP,
+        unasked=_NOT_LOST,
     ),
     Change(
         "coredns-lameduck --apply",
@@ -116,6 +170,10 @@ CHANGES = (
             )
         },
         "--with proxy",
+        {
+            f"eks:{each}": _NO_UPDATE
+            for each in ("DescribeAddonConfiguration", "DescribeUpdate", "ListUpdates", "UpdateAddon")
+        },
     ),
     Change(
         "coredns-lameduck --measure",
@@ -147,18 +205,30 @@ CHANGES = (
             "get poddisruptionbudgets.policy": _OF_COREDNS,
             "get services": _OF_COREDNS,
         },
+        unasked={**_NOT_LOST, **_OF_NO_NAME, **_NO_TARGETS},
+    ),
+    Change(
+        "addon-diff --apply",
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "--accept-unknown addon-field-unknown,addon-values-refused -o json",
+        grounds.addon,
+        LOST,
+        ("addon-diff",),
+        never={
+            "get deployments.apps": _OF_COREDNS,
+            "get poddisruptionbudgets.policy": _OF_COREDNS,
+            "get services": _OF_COREDNS,
+        },
+        unasked={**_OF_NO_NAME, **_NO_TARGETS, "eks:DescribeUpdate": _NOT_BEGUN},
+        again=(lambda at: at.aws.allow(), STOPPED, f"addon-diff vpc-cni --apply {_RESUME}"),
+        trouble=lambda aws: aws.hang_up("eks:UpdateAddon"),
     ),
     Change(
         "check --in-cluster",
-        "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 4 "
-        f"--with helm-releases,proxy {_IMAGE}",
+        "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 9 "
+        f"--with helm-releases,proxy --suppressions ACCEPTED {_IMAGE}",
         grounds.small,
-        never={
-            # What it gives to the Job it has anyway.
-            **{each: why for each, why in _NOT_TAKEN.items() if "get clusterrole" not in each},
-            "get cronjobs.batch": _TAKEN,
-            "create configmaps": "of --suppressions: tests/cli/in_cluster",
-        },
+        again=(lambda at: None, TAKEN, ""),
     ),
     Change(
         "check --refresh-insights",
@@ -173,7 +243,7 @@ CHANGES = (
         grounds.small,
         DONE,
         ("drain plan",),
-        never={**_NOT_TAKEN, **{f"get {each}": _TAKEN for each in _OF_RUN}},
+        again=(grounds.job_is_over, TAKEN, ""),
     ),
     Change(
         "drain run --in-cluster",
@@ -213,7 +283,13 @@ def done(
     with change.ground({"token": who}, aws, folder) as at:
         aws.forget_calls()
         allow(aws, set(actions))
+        change.trouble(aws)
         ran = at.run(change.words, "token")
+        if change.again and ran.code == change.code:
+            between, code, more = change.again
+            between(at)
+            later = at.run(more or change.words, "token")
+            assert later.code == code, later.err
         asked = calls(aws)
         aws.allow()
     return ran, who, asked
@@ -245,6 +321,7 @@ def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
     assert asked <= {CALLED[action] for action in actions}
     unused = {right.said for right in role if not was_asked(right, who.asked)} - given(change, ran)
     assert unused == change.never.keys()
+    assert {action for action in actions if CALLED[action] not in asked} == change.unasked.keys()
 
 
 def given(change: Change, ran: Ran) -> set[str]:
@@ -263,6 +340,16 @@ def test_each_right_that_is_printed_is_used_by_a_line() -> None:
         whole = {str(right) for right in rights.BY_COMMAND.get(command, ())}
         elsewhere = {right for line in lines for right, why in line.never.items() if "tests/" in why}
         assert whole - used <= elsewhere, command
+
+
+def test_each_action_that_is_printed_is_asked_for_by_a_line() -> None:
+    """As each right; what reads besides is run in test_reading."""
+    for command in {change.command for change in CHANGES if _asks(change)}:
+        lines = [change for change in CHANGES if change.command == command]
+        elsewhere = {action for line in lines for action, why in line.unasked.items() if "tests/" in why}
+        asked = {action for line in lines for action in policy(line.role) - {*line.unasked}}
+        of_check = policy("check") if command in rights.BESIDES else set()
+        assert policy(command) - of_check - asked <= elsewhere, command
 
 
 def test_nobody_gives_what_they_have_not(world: World, tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ import pytest
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
+from kubectl_eksdoc.cli.permissions.gathering import reading, wanted
 from kubectl_eksdoc.cli.permissions.naming import Grown, known, named, plain
-from kubectl_eksdoc.cli.rights import lost
+from kubectl_eksdoc.cli.rights import Places, lost
 from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.plan.check.registry import known_codes
 from kubectl_eksdoc.errors import UsageError
 from tests.cli.in_cluster.models import problems
 from tests.cli.permissions.granted import Held, held, printed
@@ -27,6 +28,7 @@ from tests.reading import yaml_documents
 from tests.render.test_golden import check_golden
 
 GROWN: Grown = lambda path: tree(only=path)  # noqa: E731
+CODE_NAMES = known_codes()
 GOLDEN = Path(__file__).parent / "golden"
 PRINTED = {
     "drain-run.yaml": "drain run --surge-singles -o yaml --bind Group:ops --bind User:ann",
@@ -174,6 +176,18 @@ def test_an_opt_in_that_is_not_granted_is_offered() -> None:
     assert "pt-in" not in said("drain plan").out and "Not granted" not in said("check --with proxy,helm-releases").out
 
 
+def test_a_right_that_maps_roles_is_named_with_its_risk() -> None:
+    """On the table, in the comments above objects, and on stderr beside what goes into a pipe."""
+    risk = "patch configmaps in namespace kube-system also changes aws-auth"
+    for words in ("drain run", "coredns-lameduck --apply"):
+        printed = said(f"{words} -o yaml")
+        assert risk in " ".join(said(words).out.split()) and risk in printed.err
+        assert risk in " ".join(printed.out.replace("\n#", " ").split())
+    assert "--journal-namespace NAME" in " ".join(said("drain run").out.split())
+    for words in ("drain run --journal-namespace ops", "drain status", "check"):
+        assert "aws-auth" not in (ran := said(f"{words} -o yaml")).out + ran.err
+
+
 def test_flags_of_a_command_decide_what_it_needs() -> None:
     assert rights_of("check --only kubelet-skew") == {"list nodes", "list pods"}
     assert rights_of("check --without helm-releases --with helm-releases") == rights_of("check --without helm-releases")
@@ -188,6 +202,42 @@ def test_flags_of_a_command_decide_what_it_needs() -> None:
     assert "ec2:ModifyInstanceMetadataOptions" in actions and "CreateLaunchTemplateVersion" not in actions
     only = said("check --only kubelet-skew --iam").out
     assert "eks:DescribeCluster" in only and "sqs" not in only and "sqs" in said("check --iam").out
+
+
+NAMED = {
+    "": "eksdoc-reader",
+    "--with helm-releases,proxy": "eksdoc-reader-with-helm-releases-proxy",
+    "check": "eksdoc-check",
+    "check --only kubelet-skew": "eksdoc-check-only-kubelet-skew",
+    "check --only api-in-helm,kubelet-skew": "eksdoc-check-only-api-in-helm-kubelet-skew",
+    "check --only api-in-helm,kubelet-skew --with helm-releases": (
+        "eksdoc-check-only-api-in-helm-kubelet-skew-with-helm-releases"
+    ),
+    "check --gate before-nodes": "eksdoc-check-gate-before-nodes",
+    "check --target 1.30": "eksdoc-check-target-v1.30",
+    "check --without helm-releases": "eksdoc-check-without-helm-releases",
+    "check --with proxy": "eksdoc-check-with-proxy",
+    "check --in-cluster": "eksdoc-check-in-cluster",
+    "check --in-cluster --kubeconfig-secret s:a": "eksdoc-check-in-cluster-kubeconfig-secret-s-a",
+    "drain run": "eksdoc-drain-run",
+    "drain run --surge-singles": "eksdoc-drain-run-surge-singles",
+    "drain run --with patch-workloads": "eksdoc-drain-run-with-patch-workloads",
+    "imds-probe --active": "eksdoc-imds-probe-active",
+    "imds-probe --active pod/web": "eksdoc-imds-probe-active-pod",
+    "coredns-lameduck --measure=rollout": "eksdoc-coredns-lameduck-measure-rollout",
+    "drain run check --with proxy": "eksdoc-drain-run.check-with-proxy",
+}
+
+
+def test_roles_that_grant_something_else_have_another_name() -> None:
+    """So that none is applied over another one."""
+    names = {
+        words: {doc["metadata"]["name"] for doc in yaml_documents(said(f"{words} -o yaml").out)} for words in NAMED
+    }
+    assert names == {words: {name} for words, name in NAMED.items()}
+    long = [f"check --only {','.join(CODE_NAMES[:count])}" for count in (40, 41)]
+    of_long = [yaml_documents(said(f"{each} -o yaml").out)[0]["metadata"]["name"] for each in long]
+    assert len(set(of_long)) == 2 and max(map(len, of_long)) <= 200
 
 
 def test_what_is_needed_in_one_namespace_is_a_role_there() -> None:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.cli.permissions.gathering import Places, reading, wanted
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.permissions.gathering import reading, wanted
 from kubectl_eksdoc.cli.permissions.naming import plain
+from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.core.model.opt_ins import ALL as OPT_INS
 from kubectl_eksdoc.embedded.serving.access import Action
 from tests.aws.test_live import prod
 from tests.cli.permissions.answers import problems, verdicts, without_times
-from tests.cli.permissions.desk import Desk, desk
+from tests.cli.permissions.desk import NAME, Desk, desk
 from tests.cli.permissions.granted import Held, Watched, printed, unregistered
 from tests.cli.permissions.policies import CALLED, allow, asks_aws, calls, policy
 from tests.cli.permissions.sites import LINES, MADE, Line, of_version
@@ -66,6 +68,15 @@ def test_each_right_that_is_printed_is_used_by_a_line() -> None:
         assert {right.said for right in whole} - used <= of_ways, command
 
 
+def test_each_action_that_is_printed_is_asked_for_by_a_line() -> None:
+    """Of AWS; each line says itself which it does not ask for, and is held to that below. Snapshots: the long test."""
+    for command in {line.command for line in LINES if asks_aws(line)} - {"snapshot"}:
+        lines = [line for line in LINES if line.command == command]
+        asked = {action for line in lines for action in policy(line.role) - {*line.unasked}}
+        of_check = policy("check") if command in rights.BESIDES else set()
+        assert policy(command) - of_check - asked == set(), command
+
+
 _LEFT_OUT = "--without helm-releases,proxy"
 WAYS = {
     "check": f"check --target 1.37 {_LEFT_OUT}",
@@ -92,6 +103,26 @@ def test_each_list_that_is_printed_is_asked_for_on_some_way(
         asked += who.asked
     lists = [right for right in role if right.verb == "list" and not right.namespace]
     assert [right.said for right in lists if not was_asked(right, asked)] == []
+
+
+@pytest.mark.long
+def test_each_action_of_a_snapshot_is_asked_for_on_some_site(
+    prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = set[str]()
+    for place in MADE:
+        prod.reset()
+        (tmp_path / place).mkdir()
+        if place != "rich":
+            role = "arn:aws:iam::111122223333:role/reader"
+            of = {"version": "1.29", "roleArn": role, "resourcesVpcConfig": {"subnetIds": ["subnet-1"]}}
+            prod.client("eks").create_cluster(name=NAME, **of)
+            with at(place, prod, tmp_path / place, monkeypatch) as ann:
+                ann.run("snapshot FILE --overwrite -o json", EVERYTHING)
+                asked |= calls(prod)
+    (of_all,) = (line for line in LINES if line.command == "snapshot")
+    left = {action for action in policy("snapshot") if CALLED[action] not in asked}
+    assert left <= policy("snapshot") - {*of_all.unasked}
 
 
 SAMPLE = ("drain plan", "interruption")
@@ -123,6 +154,9 @@ def with_its_rights(ann: Desk, line: Line) -> Iterator[str]:
         yield f"rights that are not asked for: {never ^ line.never.keys()}"
     if (asks_aws(line) and not asked) or not asked <= {CALLED[action] for action in actions}:
         yield f"asked of AWS: {sorted(asked)}"
+    unasked = {action for action in actions if CALLED[action] not in asked} if asks_aws(line) else set()
+    if unasked != line.unasked.keys():
+        yield f"actions that are not asked for: {unasked ^ line.unasked.keys()}"
     if line.command in SAMPLE:
         needed = required(line.command)
         of_each = [[each for each in role if (each.said in needed) is wanted] for wanted in (True, False)]

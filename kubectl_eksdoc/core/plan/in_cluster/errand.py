@@ -6,8 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.own_labels import COMPONENT, INSTANCE, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
+from kubectl_eksdoc.core.model.own_labels import (
+    COMPONENT,
+    INSTANCE,
+    MANAGED_BY,
+    MANAGER,
+    NAME,
+    OF_NAMESPACE,
+    PROGRAM,
+    VERSION,
+)
 
+_TELLING = (MANAGED_BY, COMPONENT, INSTANCE, OF_NAMESPACE)
 FOLDER = "/etc/eksdoc"
 """Where the files of an errand are mounted."""
 
@@ -47,17 +57,23 @@ class Errand:
             VERSION: self.version,
             COMPONENT: self.component,
             MANAGED_BY: MANAGER,
+            OF_NAMESPACE: self.namespace,
         }
 
     @property
     def selector(self) -> str:
         """By which everything that it is made of is found, and nothing else."""
-        return ",".join(f"{key}={self.labels[key]}" for key in (MANAGED_BY, COMPONENT, INSTANCE))
+        return ",".join(f"{key}={self.labels[key]}" for key in _TELLING)
 
-    def metadata(self, namespaced: bool = True, annotations: Doc | None = None) -> Doc:
-        where = {"namespace": self.namespace} if namespaced else {}
+    def metadata(self, annotations: Doc | None = None) -> Doc:
         more = {"annotations": annotations} if annotations else {}
-        return {"name": self.name, **where, "labels": self.labels, **more}
+        return {"name": self.name, "namespace": self.namespace, "labels": self.labels, **more}
+
+    def role_metadata(self, namespace: str) -> Doc:
+        """Of a role and its binding there, "" for everywhere. Errands of one name in several namespaces do not share
+        them, and `permissions` prints none of that name."""
+        where = {"namespace": namespace} if namespace else {}
+        return {"name": f"{self.name}.{self.namespace}", **where, "labels": self.labels}
 
 
 def is_ours(doc: Doc, errand: Errand) -> bool:
@@ -65,4 +81,4 @@ def is_ours(doc: Doc, errand: Errand) -> bool:
     meta = doc.get("metadata")
     labels = meta.get("labels") if isinstance(meta, dict) else None
     wanted = errand.labels
-    return isinstance(labels, dict) and all(labels.get(key) == wanted[key] for key in (MANAGED_BY, COMPONENT, INSTANCE))
+    return isinstance(labels, dict) and all(labels.get(key) == wanted[key] for key in _TELLING)

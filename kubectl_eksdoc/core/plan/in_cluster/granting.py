@@ -1,4 +1,4 @@
-"""The rights of an errand as RBAC has them: what holds everywhere, and what holds in its namespace alone."""
+"""The rights of an errand as RBAC has them: what holds everywhere, and what holds in a namespace alone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,20 @@ _IRSA = "eks.amazonaws.com/role-arn"
 
 def granted(errand: Errand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
     """The ServiceAccount, and the roles that are bound to it: first those that a binding names."""
-    everywhere = rules(each for each in permissions if not each.namespace)
-    here = rules(each for each in permissions if each.namespace)
     found = [_account(errand)]
-    if everywhere:
-        found += [_role(errand, "ClusterRole", everywhere), _binding(errand, "ClusterRole")]
-    if here:
-        found += [_role(errand, "Role", here), _binding(errand, "Role")]
+    for where in sorted({each.namespace for each in permissions}):
+        kind, meta = "Role" if where else "ClusterRole", errand.role_metadata(where)
+        allowed = rules(each for each in permissions if each.namespace == where)
+        found.append({"apiVersion": _API, "kind": kind, "metadata": meta, "rules": allowed})
+        found.append(
+            {
+                "apiVersion": _API,
+                "kind": f"{kind}Binding",
+                "metadata": meta,
+                "roleRef": {"apiGroup": RBAC, "kind": kind, "name": meta["name"]},
+                "subjects": [{"kind": "ServiceAccount", "name": errand.name, "namespace": errand.namespace}],
+            }
+        )
     return tuple(found)
 
 
@@ -30,17 +37,3 @@ def _account(errand: Errand) -> Doc:
     """Its token is mounted where a pod asks for it, and nowhere else."""
     meta = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
-
-
-def _role(errand: Errand, kind: str, allowed: list[Doc]) -> Doc:
-    return {"apiVersion": _API, "kind": kind, "metadata": errand.metadata(kind == "Role"), "rules": allowed}
-
-
-def _binding(errand: Errand, kind: str) -> Doc:
-    return {
-        "apiVersion": _API,
-        "kind": f"{kind}Binding",
-        "metadata": errand.metadata(kind == "Role"),
-        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": errand.name},
-        "subjects": [{"kind": "ServiceAccount", "name": errand.name, "namespace": errand.namespace}],
-    }

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.dns_change_codes import NOT_TAKEN_UP
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.core.model.missing_rights import allow
+from kubectl_eksdoc.core.model.opt_ins import opt_in_of
 from kubectl_eksdoc.core.run.dns.taking_up import Stand, Taken, Verified
 
 RESTART = "kubectl rollout restart deployment/coredns -n kube-system"
@@ -64,7 +66,8 @@ def _of_pod(stand: Stand) -> Finding:
         return Finding(NOT_TAKEN_UP, Severity.MEDIUM, Status.FAIL, subject, said, where, (look,))
     missing = ", ".join(stand.missing) or "what it runs"
     said = f"it is not known whether it runs the new Corefile: {stand.why}"
-    return Finding(NOT_TAKEN_UP, Severity.HIGH, Status.UNKNOWN, subject, said, where, (look,), missing)
+    opted = (allow(each) for each in stand.missing if opt_in_of(each))
+    return Finding(NOT_TAKEN_UP, Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing)
 
 
 def _of_all(verified: Verified) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.plan.in_cluster.errand import Errand, Fleet, is_ours
 from kubectl_eksdoc.core.plan.in_cluster.jobs import When
 from kubectl_eksdoc.core.plan.in_cluster.objects import KINDS, objects
 from kubectl_eksdoc.core.plan.in_cluster.places import Avoided
+from kubectl_eksdoc.kube.journal.runs import PART_LABEL, RUN_LABEL
 from tests.core.plan.in_cluster.errands import an_errand
 
 RIGHTS = (Permission("list", kinds.NODES), Permission("get", kinds.CONFIG_MAPS, namespace="kube-system"))
@@ -37,18 +38,22 @@ def test_what_runs_comes_last_and_all_is_found_by_its_labels() -> None:
         "ConfigMap",
         "Job",
     ]
-    assert {doc["metadata"]["name"] for doc in docs} == {"eksdoc-drain-r1"}
+    roles = {doc["metadata"]["name"] for doc in docs if "Role" in doc["kind"]}
+    assert roles == {"eksdoc-drain-r1.kube-system"}
+    assert {doc["metadata"]["name"] for doc in docs if "Role" not in doc["kind"]} == {"eksdoc-drain-r1"}
     assert all(is_ours(doc, errand) for doc in docs) and not any(is_ours(doc, an_errand(instance="r2")) for doc in docs)
     assert {word.partition(".")[0] for word in KINDS} >= {f"{name.lower()}s" for name in names}
     assert errand.selector == (
-        "app.kubernetes.io/managed-by=eksdoc,app.kubernetes.io/component=drain-run,app.kubernetes.io/instance=r1"
+        "app.kubernetes.io/managed-by=eksdoc,app.kubernetes.io/component=drain-run,app.kubernetes.io/instance=r1,"
+        "eksdoc.io/namespace=kube-system"
     )
+    assert not any(is_ours(doc, an_errand(namespace="ops")) for doc in docs)
 
 
 def test_labels_of_a_journal_are_none_of_its() -> None:
     """The journal's ConfigMaps are found by theirs, and stay when an errand's objects are removed."""
     for doc in made(an_errand(files=FILES)):
-        assert not any(key.startswith("eksdoc.io/") for key in doc["metadata"]["labels"])
+        assert {RUN_LABEL, PART_LABEL}.isdisjoint(doc["metadata"]["labels"])
 
 
 def test_the_pod_keeps_to_the_level_restricted_and_writes_nowhere_but_in_its_own_folders() -> None:

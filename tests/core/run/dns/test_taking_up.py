@@ -87,6 +87,8 @@ def test_what_it_means_is_a_finding_each() -> None:
     told = {each.subject.name: each for each in judged(Verified(stands, 3.0), True)}
     assert set(told) == {"NOT_YET", "REFUSED", "UNKNOWN"}
     assert told["UNKNOWN"].status is Status.UNKNOWN and told["REFUSED"].status is Status.FAIL
+    (blind,) = judged(Verified((found(NO_METRICS, NO_LOG),), 3.0), True)
+    assert "permissions COMMAND --with proxy" in " ".join(each.text for each in blind.remedy)
     assert [each.remedy[0].command for each in judged(None, False)] == [RESTART]
     assert judged(None, True) == () and not Verified((), 0.0).all
     assert [each.status for each in judged(Verified((), 1.0, unread="no pod is there"), True)] == [Status.UNKNOWN]
