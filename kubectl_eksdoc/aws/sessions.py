@@ -16,6 +16,7 @@ from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.aws.models import models
+from kubectl_eksdoc.bounds import BoundedResponse
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
@@ -61,10 +62,15 @@ class Clients:
         if self._session is None:
             self._session = self._new_session()
         client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
-        return self._counted(client, service)
+        return self._bounded(client, service)
 
-    def _counted(self, client: Any, service: str) -> Any:
-        """Tries that are made again are sent again. Events have names of services that IAM does not know."""
+    def _bounded(self, client: Any, service: str) -> Any:
+        """Answers are read within the bounds of the thread, and each request is counted.
+
+        Tries that are made again are sent again. Events have names of services that IAM does not know.
+        """
+        pools = client._endpoint.http_session._pool_classes_by_scheme  # of proxies, too
+        pools.update({scheme: _bounded_pool(pool) for scheme, pool in pools.items()})
 
         def count(event_name: str, **_: Any) -> None:
             self._sent(f"{service}:{event_name.rpartition('.')[2]}")
@@ -118,9 +124,14 @@ class Clients:
         def make(service: str, **keys: Any) -> Any:
             keys.setdefault("region_name", self._access.region)
             client = source.create_client(service, endpoint_url=self._endpoint, config=self._config, **keys)
-            return self._counted(client, service)
+            return self._bounded(client, service)
 
         return make
+
+
+def _bounded_pool(pool: Any) -> Any:
+    connection = type("Connection", (pool.ConnectionCls,), {"response_class": BoundedResponse})
+    return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
 def region_of(profile: str, files: Mapping[str, str]) -> str:

@@ -7,11 +7,13 @@ Source: client-go `clientcmd`: ``--kubeconfig`` alone, else every existing file 
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.surroundings import Surroundings
 
@@ -82,7 +84,7 @@ def _default_paths(around: Surroundings) -> tuple[str, ...]:
 
 def _text(path: str, must_exist: bool) -> str | None:
     try:
-        with open(path, encoding="utf-8") as file:
+        with io.TextIOWrapper(opened(path), encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
             raise ConfigError(f"kubeconfig {path} is larger than {_LARGEST >> 20} MiB: is it a kubeconfig?")

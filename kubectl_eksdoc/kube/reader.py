@@ -92,7 +92,7 @@ class LiveReader:
             ClusterError: nodes or pods cannot be read (Forbidden: `missing` says why).
         """
         read_time = self._access.read_time
-        read_time.begin()
+        read_time.observe()
         try:
             with closing(self._transport), read_time.counted():
                 return self._observed(resources)
@@ -128,7 +128,7 @@ class LiveReader:
             return "", self._around.now()
         try:
             version = json.loads(answer.body)["gitVersion"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise Refused(
                 f"{self._access.target.server.address}/version answered something that is not a version: {answer.said}",
                 "Is this the address of a Kubernetes API?",

@@ -1,4 +1,4 @@
-"""How much of an answer is taken and how long it may take, whatever the server sends.
+"""How much of an answer is taken and how long it may take, whatever a server sends, and how long all reading has taken.
 
 A time limit of urllib3 is for each wait: a server that sends a byte now and then is waited for without end, and nothing
 limits interim answers (100 Continue), trailers or a body. So bytes are counted, and waits timed, at the socket.
@@ -6,16 +6,25 @@ limits interim answers (100 Continue), trailers or a body. So bytes are counted,
 
 from __future__ import annotations
 
+import errno
 import http.client
 import io
+import os
+import stat
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from math import inf
-from typing import Any
+from time import monotonic
+from typing import IO, Any
 
 HEAD_BYTES = 1 << 20
 """Of an answer, interim answers and those of a proxy included. A head of Python's http.client has at most 100 lines."""
+
+PIPE_S = 5.0
+"""So long a named pipe is waited for to which no process writes."""
 
 _BUFFER = 1 << 16
 
@@ -49,6 +58,11 @@ class Bounds:
     def over(self) -> bool:
         """Whether its time is."""
         return self._monotonic() >= self._until_s
+
+    @property
+    def full(self) -> bool:
+        """Whether too many bytes have come."""
+        return self._taken > self._most
 
     def wait_s(self) -> float:
         """How long may be waited for the next bytes.
@@ -120,3 +134,67 @@ class _Bounded(io.RawIOBase):
     def close(self) -> None:
         self._raw.close()
         super().close()
+
+
+class ReadTime:
+    """What ``--read-timeout`` counts: the time in which at least one of those who share it was reading, so that a
+    question to the user and a change between two reads do not count. Safe to use from several threads."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._since_s = 0.0
+        self._spent_s = 0.0
+        self._observed = False
+
+    def observe(self) -> None:
+        """The cluster is observed: the first time together with what AWS was asked before, later from the beginning."""
+        with self._lock:
+            if self._observed:
+                self._spent_s, self._since_s = 0.0, self._clock()
+            self._observed = True
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Within it something is read."""
+        with self._lock:
+            if not self._readers:
+                self._since_s = self._clock()
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._readers -= 1
+                if not self._readers:
+                    self._spent_s += self._clock() - self._since_s
+
+    def left_s(self, limit_s: float) -> float:
+        """Of `limit_s`, below 0 where it is over."""
+        with self._lock:
+            return limit_s - self._spent_s - (self._clock() - self._since_s if self._readers else 0.0)
+
+
+def opened(path: str, buffering: int = -1) -> IO[bytes]:
+    """The file at `path`, to read.
+
+    Raises:
+        OSError, ValueError: as `open`; also where it is a named pipe that no process opens to write to it, for which
+            `open` waits without end.
+    """
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return open(path, "rb", buffering=buffering)
+    found: Future[IO[bytes]] = Future()
+
+    def wait() -> None:
+        try:
+            found.set_result(open(path, "rb", buffering=buffering))
+        except BaseException as error:  # it belongs to who waits for it
+            found.set_exception(error)
+
+    threading.Thread(target=wait, daemon=True).start()
+    try:
+        return found.result(PIPE_S)
+    except NotYet as error:
+        raise OSError(errno.EAGAIN, "it is a named pipe, and no process writes to it") from error
