@@ -189,7 +189,7 @@ def opened(path: str, buffering: int = -1) -> IO[bytes]:
 
     def wait() -> None:
         try:
-            found.set_result(open(path, "rb", buffering=buffering))
+            found.set_result(open(path, "rb", buffering=buffering))  # noqa: SIM115 (who waits closes it)
         except BaseException as error:  # it belongs to who waits for it
             found.set_exception(error)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,8 @@ class Entry:
 
 
 _LARGEST = 16 << 20
+_DEEPEST, _SHORT = 100, 10_000
+_FAR_IN = re.compile(r"^[ ?:-]{100}", re.MULTILINE)
 """Characters: ten thousand clusters, each with its certificates."""
 
 
@@ -107,6 +110,7 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        _check_depth(text, loader)
         document = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
         where = " ".join(str(error).split())
@@ -116,6 +120,23 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
         raise ConfigError(f"kubeconfig {path} holds no mapping: is it a kubeconfig?")
     return document
+
+
+def _check_depth(text: str, loader: Any) -> None:
+    """The C loader ends the process where some 20,000 values are within each other.
+
+    Raises:
+        ValueError: there are more than any kubeconfig has.
+    """
+    import yaml
+
+    if len(text) < _SHORT or (text.count("[") + text.count("{") < _DEEPEST and _FAR_IN.search(text) is None):
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
 
 
 def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str) -> dict[str, Entry]:

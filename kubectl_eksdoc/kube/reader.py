@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, ReadTimeout, Refused
+from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.identity import EksIdentity
 from kubectl_eksdoc.kube.paging import Paging
@@ -160,8 +160,6 @@ class LiveReader:
             except (Expired, BadObject) as error:
                 if not left:
                     raise _Failed(resource, _given_up(resource, error)) from error
-            except ReadTimeout:
-                raise  # nor could another be read
             except (Refused, Incomplete, Forbidden, NotServed) as error:
                 raise _Failed(resource, error) from error.__cause__
             collector.forget(resource)
