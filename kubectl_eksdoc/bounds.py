@@ -57,7 +57,12 @@ class Bounds:
     @property
     def over(self) -> bool:
         """Whether its time is."""
-        return self._monotonic() >= self._until_s
+        return self.left_s <= 0
+
+    @property
+    def left_s(self) -> float:
+        """Of its time."""
+        return self._until_s - self._monotonic()
 
     @property
     def full(self) -> bool:
@@ -70,7 +75,7 @@ class Bounds:
         Raises:
             TimeoutError: no longer.
         """
-        left_s = self._until_s - self._monotonic()
+        left_s = self.left_s
         if left_s <= 0:
             raise TimeoutError("timed out")
         return min(self._silence_s, left_s)

@@ -89,9 +89,6 @@ class LiveAws:
             if isinstance(trouble, AwsDenied):
                 self._refused(trouble.missing)
             raise trouble from error
-        except (RecursionError, AttributeError, TypeError, KeyError) as error:  # botocore's, of what it parses
-            what = f"{question.service}:{question.operation}"
-            raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
             raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
@@ -149,10 +146,15 @@ class LiveAws:
 
         client = self._opened().of(question.service)
         method = xform_name(question.operation)
-        if question.listed and client.can_paginate(method):
-            whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
-        else:
-            whole = getattr(client, method)(**parameters)
+        call = getattr(client, method)
+        try:
+            if question.listed and client.can_paginate(method):
+                whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
+            else:
+                whole = call(**parameters)
+        except (RecursionError, AttributeError, TypeError, KeyError) as error:  # botocore's, of what it parses
+            what = f"{question.service}:{question.operation}"
+            raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
         whole.pop("ResponseMetadata", None)
         return whole
 

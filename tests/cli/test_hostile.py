@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -243,18 +243,4 @@ def test_a_command_that_asks_aws_first(tmp_path: Path, prod: World, behaviour: s
         reaching = ["--cluster-name", NAME, "--region", REGION, "--tls-server-name", host, "--kubeconfig", config]
         of = measured(["addon-diff", "--all", *reaching, "--read-timeout", "5"], tmp_path, prod.environ())
     assert of.code == 3 and of.err.count("error: ") == 1, of
-    assert server.asked(kinds.NODES.path) or server.requests
-
-
-@pytest.fixture
-def hostile_aws() -> Iterator[Callable[[Answering], str]]:
-    """The address of an AWS that answers so."""
-    running: list[ApiServer] = []
-
-    def at(answering: Answering) -> str:
-        running.append(Hostile(answering, version_too=True).__enter__())
-        return running[-1].url
-
-    yield at
-    for each in running:
-        each.__exit__()
+    assert server.requests
