@@ -6,25 +6,17 @@ limits interim answers (100 Continue), trailers or a body. So bytes are counted,
 
 from __future__ import annotations
 
-import errno
 import http.client
 import io
-import os
-import stat
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from math import inf
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 
 HEAD_BYTES = 1 << 20
 """Of an answer, interim answers and those of a proxy included. A head of Python's http.client has at most 100 lines."""
-
-PIPE_S = 5.0
-"""So long a named pipe is waited for to which no process writes."""
 
 _BUFFER = 1 << 16
 
@@ -179,27 +171,3 @@ class ReadTime:
         """Of `limit_s`, below 0 where it is over."""
         with self._lock:
             return limit_s - self._spent_s - (self._clock() - self._since_s if self._readers else 0.0)
-
-
-def opened(path: str, buffering: int = -1) -> IO[bytes]:
-    """The file at `path`, to read.
-
-    Raises:
-        OSError, ValueError: as `open`; also where it is a named pipe that no process opens to write to it, for which
-            `open` waits without end.
-    """
-    if not stat.S_ISFIFO(os.stat(path).st_mode):
-        return open(path, "rb", buffering=buffering)
-    found: Future[IO[bytes]] = Future()
-
-    def wait() -> None:
-        try:
-            found.set_result(open(path, "rb", buffering=buffering))  # noqa: SIM115 (who waits closes it)
-        except BaseException as error:  # it belongs to who waits for it
-            found.set_exception(error)
-
-    threading.Thread(target=wait, daemon=True).start()
-    try:
-        return found.result(PIPE_S)
-    except NotYet as error:
-        raise OSError(errno.EAGAIN, "it is a named pipe, and no process writes to it") from error

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.errors import ClusterError, ConfigError
+from kubectl_eksdoc.files import opened
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
 _LARGEST = 1 << 20

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.kube.surroundings import Surroundings
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}

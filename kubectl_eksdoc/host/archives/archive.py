@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kubectl_eksdoc.bounds import opened
+from kubectl_eksdoc.files import opened
 
 CHUNK = 256 << 10
 LONGEST_NAME = 1 << 20

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents.fields import short
 from kubectl_eksdoc.host.documents.packing import MAGIC, unpacked

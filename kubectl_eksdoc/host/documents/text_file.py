@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 
 
 def read_text(path: str, flag: str, most: int, wanted: str) -> str:

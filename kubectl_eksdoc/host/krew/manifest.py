@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.core.model.krew import PluginManifest
 from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
 
 MOST_BYTES = 1 << 20

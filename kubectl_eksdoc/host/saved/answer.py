@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kubectl_eksdoc.bounds import opened
 from kubectl_eksdoc.core.model.documents import API_VERSION, FLEET
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents.fields import Unfit, short
 from kubectl_eksdoc.host.documents.json_file import JsonFile
 from kubectl_eksdoc.host.documents.packing import MAGIC
