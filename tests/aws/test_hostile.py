@@ -6,17 +6,20 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.aws import live
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.whose import caller_of, cluster_named
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsError, AwsRefused
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
@@ -152,3 +155,24 @@ def test_a_credential_process_without_an_end(tmp_path: Path, source: str) -> Non
     assert endless in caught.value.message and caught.value.exit_code == 4
     assert time.monotonic() - begun < 20
     assert not Path(f"/proc/{noted.read_text()}").exists(), "nor does it go on"
+
+
+@pytest.mark.parametrize("field", ["arn", "endpoint", "version", "createdAt"])
+def test_a_cluster_that_is_described_with_lists(field: str) -> None:
+    """In a snapshot that somebody has edited there may be anything."""
+
+    class Edited:
+        def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+            return {"cluster": {"name": "prod", "version": "1.33", field: ["x"]}}
+
+    with pytest.raises(AwsRefused, match=f"the answer to eks:DescribeCluster is not what it should be.*{field}"):
+        cluster_named(Edited(), "prod")
+
+
+def test_a_caller_that_is_described_with_lists() -> None:
+    class Edited:
+        def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+            return {"Account": "111122223333", "Arn": ["x"]}
+
+    with pytest.raises(AwsRefused, match="Arn is a text"):
+        caller_of(Edited())
