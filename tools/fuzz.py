@@ -19,14 +19,14 @@ import sys
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.cli.exits import BUG
+from kubectl_eksdoc.cli.exits import BUG, USAGE
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from tools import terraform_example
@@ -293,6 +293,19 @@ def _too_long(*_: object) -> None:
     raise TooLong
 
 
+def summary(outcomes: Iterable[Outcome]) -> list[str]:
+    """How each command ended, and how many of its cases were judged: exit code 2 refuses what it is given."""
+    codes: dict[str, Counter[int]] = {}
+    for each in outcomes:
+        codes.setdefault(each.command, Counter())[each.code] += 1
+    lines = []
+    for command, counts in sorted(codes.items()):
+        beyond = 100 * (counts.total() - counts[USAGE]) // counts.total()
+        ended = (f"{'too long' if code == TOO_LONG else f'exit {code}'} {counts[code]}" for code in sorted(counts))
+        lines.append(f"{counts.total():6} {command}: {beyond} % beyond exit 2 ({', '.join(ended)})")
+    return lines
+
+
 def _from_log(log: Path | None) -> Iterator[tuple[int, Outcome]]:
     if log is not None and log.exists():
         for line in log.read_text().splitlines():
@@ -323,8 +336,8 @@ def _all(fuzzer: Fuzzer, cases: int, log: Path | None) -> int:
             if log is not None:
                 with log.open("a") as file:
                     file.write(json.dumps([number, *done[number]]) + "\n")
-    for (command, code), count in sorted(Counter((each.command, each.code) for each in done.values()).items()):
-        print(f"{count:6} {command}: {'too long' if code == TOO_LONG else f'exit {code}'}")
+    for line in summary(done.values()):
+        print(line)
     bad = {number: each for number, each in done.items() if each.code in (BUG, TOO_LONG)}
     for number, each in sorted(bad.items()):
         print(f"case {number}: {each.command}: {each.said.strip().splitlines()[-2:]}")

@@ -5,20 +5,28 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
+from kubectl_eksdoc.bounds import Bounds, ReadTime, within
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.rules.keeping.secrets import hidden
-from kubectl_eksdoc.errors import AwsDenied, AwsError, UsageError
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients
 
 
 TRIES = 6
+SILENCE_S = 30.0
+ANSWER_BYTES = 128 << 20
+"""Of all pages of an answer: 5,000 instances have some 40 MiB."""
 
 
 class LiveAws:
@@ -30,9 +38,12 @@ class LiveAws:
         endpoint: str = "",
         tries: int = TRIES,
         ask_person: Callable[[str], str] | None = None,
+        read_time: ReadTime | None = None,
+        read_timeout: float = 0.0,
     ) -> None:
         """`endpoint`: the URL that is asked instead of AWS's own; `tries`: how often what is throttled or lost is sent;
-        `ask_person`: for the code of a device that a role wants, None where nobody can be asked.
+        `ask_person`: for the code of a device that a role wants, None where nobody can be asked; of `read_time` all
+        reading may take `read_timeout`, 0: any.
 
         Raises:
             UsageError: nothing says which region.
@@ -50,6 +61,8 @@ class LiveAws:
         self._endpoint = endpoint
         self._tries = tries
         self._ask_person = ask_person
+        self._read_time = read_time or ReadTime()
+        self._read_timeout = read_timeout
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._clients: Clients | None = None
@@ -69,8 +82,8 @@ class LiveAws:
         from kubectl_eksdoc.aws.troubles import not_had, told
 
         try:
-            with self._slots:  # however many ask: lists within lists do
-                return self._asked(question, dict(parameters))
+            with self._read_time.counted(), self._slots:  # however many ask: lists within lists do
+                return self._in_time(question, dict(parameters))
         except (BotoCoreError, ClientError) as error:
             trouble = told(error, question, self.access)
             if isinstance(trouble, AwsDenied):
@@ -80,6 +93,43 @@ class LiveAws:
             raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
             raise AwsError(f"cannot ask {question.service} in {self.access.region}: {hidden(str(error))}") from error
+
+    def _in_time(self, question: Question, parameters: dict[str, Any]) -> Json:
+        """In a thread of its own: botocore also waits between tries, and for programs that print credentials."""
+        left_s = self._left_s()
+        if left_s <= 0:
+            raise self._too_long()
+        bounds = Bounds(monotonic, SILENCE_S, monotonic() + left_s)
+        bounds.body(ANSWER_BYTES)
+        answer: Future[Json] = Future()
+
+        def work() -> None:
+            try:
+                with within(bounds):
+                    answer.set_result(self._asked(question, parameters))
+            except BaseException as error:  # it belongs to who waits for it
+                answer.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            return answer.result(left_s if left_s < inf else None)
+        except Exception as error:
+            if bounds.full:
+                what = f"{question.service}:{question.operation}"
+                more = f"the answer to {what} has more than {ANSWER_BYTES >> 20} MiB"
+                raise AwsError(more, "Is this an address of AWS, and is no proxy in between?") from error
+            if bounds.over or isinstance(error, NotYet):
+                raise self._too_long() from error
+            raise
+
+    def _left_s(self) -> float:
+        return self._read_time.left_s(self._read_timeout) if self._read_timeout else inf
+
+    def _too_long(self) -> AwsError:
+        return AwsError(
+            f"AWS and the cluster cannot be read within {self._read_timeout:g} s",
+            "AWS is slow, throttles, or does not end its answers. Allow more with --read-timeout TIME.",
+        )
 
     @property
     def denied(self) -> tuple[str, ...]:
@@ -96,10 +146,15 @@ class LiveAws:
 
         client = self._opened().of(question.service)
         method = xform_name(question.operation)
-        if question.listed and client.can_paginate(method):
-            whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
-        else:
-            whole = getattr(client, method)(**parameters)
+        call = getattr(client, method)
+        try:
+            if question.listed and client.can_paginate(method):
+                whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
+            else:
+                whole = call(**parameters)
+        except (RecursionError, AttributeError, TypeError, KeyError) as error:  # botocore's, of what it parses
+            what = f"{question.service}:{question.operation}"
+            raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
         whole.pop("ResponseMetadata", None)
         return whole
 

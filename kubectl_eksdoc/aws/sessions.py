@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import IO, Any
 
 import boto3
 import botocore.session
@@ -16,6 +17,7 @@ from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.aws.models import models
+from kubectl_eksdoc.bounds import BoundedResponse, current
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
@@ -61,10 +63,15 @@ class Clients:
         if self._session is None:
             self._session = self._new_session()
         client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
-        return self._counted(client, service)
+        return self._bounded(client, service)
 
-    def _counted(self, client: Any, service: str) -> Any:
-        """Tries that are made again are sent again. Events have names of services that IAM does not know."""
+    def _bounded(self, client: Any, service: str) -> Any:
+        """Answers are read within the bounds of the thread, and each request is counted.
+
+        Tries that are made again are sent again. Events have names of services that IAM does not know.
+        """
+        pools = client._endpoint.http_session._pool_classes_by_scheme  # of proxies, too
+        pools.update({scheme: _bounded_pool(pool) for scheme, pool in pools.items()})
 
         def count(event_name: str, **_: Any) -> None:
             self._sent(f"{service}:{event_name.rpartition('.')[2]}")
@@ -118,9 +125,14 @@ class Clients:
         def make(service: str, **keys: Any) -> Any:
             keys.setdefault("region_name", self._access.region)
             client = source.create_client(service, endpoint_url=self._endpoint, config=self._config, **keys)
-            return self._counted(client, service)
+            return self._bounded(client, service)
 
         return make
+
+
+def _bounded_pool(pool: Any) -> Any:
+    connection = type("Connection", (pool.ConnectionCls,), {"response_class": BoundedResponse})
+    return type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
 def region_of(profile: str, files: Mapping[str, str]) -> str:
@@ -155,9 +167,44 @@ class _Kept(dict[str, Any]):
 
 def _as_awscli(session: Any, ask_person: Callable[[str], str]) -> None:
     """kubectl has asked awscli a moment ago: who gave the code of a device there need not give it again."""
-    assuming = session.get_component("credential_provider").get_provider("assume-role")
+    providers = session.get_component("credential_provider")
+    assuming = providers.get_provider("assume-role")
     assuming.cache = _Kept()
     assuming._prompter = ask_person
+    providers.get_provider("custom-process")._popen = _CredentialProcess
+
+
+_PRINTED_BYTES = 1 << 20
+_KILL_S = 0.3
+"""So long before the time for reading is over it is ended, lest it goes on for ever."""
+
+
+class _CredentialProcess(subprocess.Popen[bytes]):
+    """The program that a profile's ``credential_process`` names, within the bounds of the thread."""
+
+    def communicate(self, input: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Raises OSError: it printed more than any credentials."""
+        bounds = current()
+        if bounds is not None and bounds.left_s < threading.TIMEOUT_MAX:
+            timer = threading.Timer(bounds.left_s - _KILL_S, self.kill)
+            timer.daemon = True
+            timer.start()
+        complaint: list[bytes] = []
+        listener = threading.Thread(target=lambda: complaint.append(self._printed(self.stderr)), daemon=True)
+        listener.start()
+        output = self._printed(self.stdout)
+        self.wait()
+        listener.join()
+        if max(len(output), len(complaint[0])) > _PRINTED_BYTES:
+            raise OSError(f"the credential_process printed more than {_PRINTED_BYTES >> 20} MiB")
+        return output, complaint[0]
+
+    def _printed(self, stream: IO[bytes] | None) -> bytes:
+        assert stream is not None
+        printed = stream.read(_PRINTED_BYTES + 1)
+        if len(printed) > _PRINTED_BYTES:
+            self.kill()
+        return printed
 
 
 def _nobody(prompt: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.aws.asking import Aws, Json, answered, texts
+from kubectl_eksdoc.aws.asking import Aws, Json, answered, moment, name_of, text, texts
 from kubectl_eksdoc.aws.health import issues
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
@@ -13,7 +13,7 @@ def caller_of(aws: Aws) -> Caller:
     Raises:
         AwsError: as `Aws.ask`.
     """
-    return answered(aws, questions.CALLER, {}, lambda said: Caller(said.get("Account", ""), said.get("Arn", "")))
+    return answered(aws, questions.CALLER, {}, lambda said: Caller(text(said, "Account"), text(said, "Arn")))
 
 
 def cluster_named(aws: Aws, name: str) -> EksCluster:
@@ -28,17 +28,17 @@ def cluster_named(aws: Aws, name: str) -> EksCluster:
 def _cluster(said: Json) -> EksCluster:
     network = said.get("resourcesVpcConfig") or {}
     return EksCluster(
-        name=said["name"],
-        arn=said.get("arn", ""),
-        version=said["version"],
-        platform_version=said.get("platformVersion", ""),
-        status=said.get("status", ""),
-        endpoint=said.get("endpoint", ""),
-        ca=said.get("certificateAuthority", {}).get("data", ""),
-        support=said.get("upgradePolicy", {}).get("supportType", ""),
-        auto_mode=bool(said.get("computeConfig", {}).get("enabled", False)),
-        vpc=network.get("vpcId", ""),
-        created=said.get("createdAt"),
+        name=name_of(said, "name"),
+        arn=text(said, "arn"),
+        version=name_of(said, "version"),
+        platform_version=text(said, "platformVersion"),
+        status=text(said, "status"),
+        endpoint=text(said, "endpoint"),
+        ca=text(said.get("certificateAuthority") or {}, "data"),
+        support=text(said.get("upgradePolicy") or {}, "supportType"),
+        auto_mode=bool((said.get("computeConfig") or {}).get("enabled", False)),
+        vpc=text(network, "vpcId"),
+        created=moment(said, "createdAt"),
         issues=issues(said),
         subnets=texts(network, "subnetIds"),
     )

@@ -66,7 +66,7 @@ HONOURED: tuple[Flag, ...] = (
     Flag(
         ("--read-timeout",),
         "read_timeout",
-        "longest time for reading the cluster, all answers and retries together; 0: no limit; default: 5m",
+        "longest time for reading the cluster and AWS, all answers and retries together; 0: no limit; default: 5m",
         Takes.SECONDS,
         "TIME",
         ours=True,

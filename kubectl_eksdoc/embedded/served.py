@@ -29,10 +29,11 @@ def api_of(
     monotonic: Callable[[], float],
     troubled: Troubled | None = None,
     services: MetadataServices | None = None,
+    note: Callable[[str], object] = str,
 ) -> Api:
     """What was `loaded` of a cluster; it says that it is the server that was read. `users` by their tokens; `monotonic`
     gives the wall's seconds; `troubled` is the plane with what is to go wrong in it; `services`: the instance metadata
-    services of its nodes, where they are known."""
+    services of its nodes, where they are known; `note` is told why nothing is answered any more."""
     plane = loaded.plane
     dns = AskedDns(plane, speed)
     (troubled or plane).start(WithProbes(pace, dns), every_controller)
@@ -40,7 +41,9 @@ def api_of(
     build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
     resolvers = Resolvers(plane)
     logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
-    return Api(plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer), Scaled(monotonic, speed))
+    return Api(
+        plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer, note=note), Scaled(monotonic, speed)
+    )
 
 
 def whole(version: str) -> str:

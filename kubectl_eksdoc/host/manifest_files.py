@@ -7,10 +7,10 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from kubectl_eksdoc.core.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
 from kubectl_eksdoc.objects.manifests import manifest_of
@@ -136,7 +136,7 @@ def _bytes(path: str, most: int) -> bytes:
     if path == STDIN:
         with io.BufferedReader(standard_input()) as given:
             return given.read(most + 1)
-    with Path(path).open("rb") as file:
+    with opened(path) as file:
         return file.read(most + 1)
 
 

@@ -34,8 +34,8 @@ class Incomplete(Unreachable):
     """The server was reached, but its answer did not come, or not whole."""
 
 
-class ReadTimeout(Incomplete):
-    """All that was read took longer than --read-timeout together."""
+class ReadTimeout(Unreachable):
+    """All that was read took longer than --read-timeout together: nothing more can be asked."""
 
 
 @dataclass(frozen=True)

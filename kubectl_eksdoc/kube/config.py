@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ConfigError
@@ -19,7 +20,6 @@ from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.proxies import proxy_for
-from kubectl_eksdoc.kube.read_time import ReadTime
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target
 
@@ -68,7 +68,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     return Access(
         target=target,
         eks=identify(target, around.environ),
-        credentials=_credentials(target, around),
+        credentials=_credentials(target, around, connection.read_timeout),
         pools=Pools(target, proxy),
         headers=headers,
         proxy=address(proxy),
@@ -98,14 +98,14 @@ def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _credentials(target: Target, around: Surroundings) -> Credentials:
+def _credentials(target: Target, around: Surroundings, limit_s: float) -> Credentials:
     """A plugin's are shared by all who would run it in the same way."""
     if _plugin_of(target) is None:
-        return Credentials(_source(target, around), around.now)
+        return Credentials(_source(target, around, limit_s), around.now)
     server = target.server
     hidden = (server.url, server.proxy_url, repr(server.exec_config))
     login = (repr(server), *hidden, target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
-    return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
+    return around.logins.of(login, lambda: Credentials(_source(target, around, limit_s), around.now))
 
 
 def _plugin_of(target: Target) -> ExecPlugin | None:
@@ -115,8 +115,9 @@ def _plugin_of(target: Target) -> ExecPlugin | None:
     return None if others or user.has_certificate or not target.server.secure else user.plugin
 
 
-def _source(target: Target, around: Surroundings) -> credentials.Source:
-    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
+def _source(target: Target, around: Surroundings, limit_s: float) -> credentials.Source:
+    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these, for
+    `limit_s` at most, 0: as long as any plugin.
 
     Over plain http nothing is sent, as kubectl does.
     """
@@ -131,7 +132,8 @@ def _source(target: Target, around: Surroundings) -> credentials.Source:
         return lambda: _official(target)
     plugin = _plugin_of(target)
     if plugin is not None:
-        return lambda: exec_plugin.run(plugin, target.server, around)
+        timeout = min(limit_s or exec_plugin.TIMEOUT, exec_plugin.TIMEOUT)
+        return lambda: exec_plugin.run(plugin, target.server, around, timeout)
     return credentials.fixed(Credential())
 
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError
+from kubectl_eksdoc.files import opened
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
+_LARGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,13 @@ def from_file(path: str, now: Callable[[], datetime]) -> Source:
 
     def read() -> Credential:
         try:
-            with open(path, encoding="utf-8") as file:
-                token = file.read().strip()
+            with opened(path) as file:
+                content = file.read(_LARGEST + 1)
+            token = content.decode("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"the token file {path} cannot be read: {error}") from error
+        if len(content) > _LARGEST:
+            raise ConfigError(f"the token file {path} is larger than {_LARGEST >> 20} MiB: is it a token?")
         if not token:
             raise ConfigError(f"the token file {path} is empty")
         return Credential(f"Bearer {token}", expires_at=now() + TOKEN_FILE_AGE)

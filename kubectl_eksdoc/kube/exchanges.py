@@ -11,9 +11,9 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode
 
+from kubectl_eksdoc.bounds import Bounds, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Answer, Incomplete, Refused
-from kubectl_eksdoc.kube.bounds import Bounds, TooLarge, within
 from kubectl_eksdoc.kube.breakdowns import breakdown, never_sent
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.credentials import Credential

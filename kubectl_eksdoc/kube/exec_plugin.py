@@ -25,10 +25,11 @@ from kubectl_eksdoc.kube.target import ExecPlugin, Server
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _STDERR_KEPT = 2000  # characters
+_LARGEST = 1 << 20  # bytes of either stream
 
 
 def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float = TIMEOUT) -> Credential:
-    """One run of the plugin.
+    """One run of the plugin, in `timeout` seconds unless the user may have to answer it.
 
     Raises:
         ConfigError: it cannot be started, or prints something that is not a credential.
@@ -77,9 +78,9 @@ def _converse(
     output, complaint = bytearray(), bytearray()
     assert process.stdout is not None and process.stderr is not None
     listeners = (
-        threading.Thread(target=_listen, args=(process.stdout, output, None), daemon=True),
+        threading.Thread(target=_listen, args=(process, process.stdout, output, None), daemon=True),
         threading.Thread(
-            target=_listen, args=(process.stderr, complaint, around.say if interactive else None), daemon=True
+            target=_listen, args=(process, process.stderr, complaint, around.say if interactive else None), daemon=True
         ),
     )
     for listener in listeners:
@@ -103,13 +104,22 @@ def _converse(
             + (f"; it said: {said}" if said else ""),
             "It may wait for a login in a browser or for an MFA code: run it by hand once.",
         )
+    if max(len(output), len(complaint)) > _LARGEST:
+        raise ConfigError(
+            f"the credential plugin {plugin.line!r} printed more than {_LARGEST >> 20} MiB", _by_hand(plugin)
+        )
     return bytes(output), said
 
 
-def _listen(stream: IO[bytes], heard: bytearray, say: Callable[[str], None] | None) -> None:
+def _listen(
+    process: subprocess.Popen[bytes], stream: IO[bytes], heard: bytearray, say: Callable[[str], None] | None
+) -> None:
     with stream:
         while chunk := os.read(stream.fileno(), 65536):
             heard += chunk
+            if len(heard) > _LARGEST:
+                process.kill()
+                return
             if say is not None:
                 say(chunk.decode("utf-8", "replace"))
 
@@ -144,7 +154,7 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
 
     try:
         document = json.loads(output)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         # The output is not shown: a half-printed credential is still a credential.
         raise garbage(f"printed {len(output)} bytes that are not JSON") from error
     status = document.get("status") if isinstance(document, dict) else None

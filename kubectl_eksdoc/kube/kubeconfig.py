@@ -7,12 +7,15 @@ Source: client-go `clientcmd`: ``--kubeconfig`` alone, else every existing file 
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.kube.surroundings import Surroundings
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
@@ -28,6 +31,8 @@ class Entry:
 
 
 _LARGEST = 16 << 20
+_DEEPEST, _SHORT = 100, 10_000
+_FAR_IN = re.compile(r"^[ ?:-]{100}", re.MULTILINE)
 """Characters: ten thousand clusters, each with its certificates."""
 
 
@@ -82,7 +87,7 @@ def _default_paths(around: Surroundings) -> tuple[str, ...]:
 
 def _text(path: str, must_exist: bool) -> str | None:
     try:
-        with open(path, encoding="utf-8") as file:
+        with io.TextIOWrapper(opened(path), encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
             raise ConfigError(f"kubeconfig {path} is larger than {_LARGEST >> 20} MiB: is it a kubeconfig?")
@@ -105,6 +110,7 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        _check_depth(text, loader)
         document = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
         where = " ".join(str(error).split())
@@ -114,6 +120,23 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
         raise ConfigError(f"kubeconfig {path} holds no mapping: is it a kubeconfig?")
     return document
+
+
+def _check_depth(text: str, loader: Any) -> None:
+    """The C loader ends the process where some 20,000 values are within each other.
+
+    Raises:
+        ValueError: there are more than any kubeconfig has.
+    """
+    import yaml
+
+    if len(text) < _SHORT or (text.count("[") + text.count("{") < _DEEPEST and _FAR_IN.search(text) is None):
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
 
 
 def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str) -> dict[str, Entry]:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, ReadTimeout, Refused
+from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.identity import EksIdentity
 from kubectl_eksdoc.kube.paging import Paging
@@ -92,7 +92,7 @@ class LiveReader:
             ClusterError: nodes or pods cannot be read (Forbidden: `missing` says why).
         """
         read_time = self._access.read_time
-        read_time.begin()
+        read_time.observe()
         try:
             with closing(self._transport), read_time.counted():
                 return self._observed(resources)
@@ -128,7 +128,7 @@ class LiveReader:
             return "", self._around.now()
         try:
             version = json.loads(answer.body)["gitVersion"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise Refused(
                 f"{self._access.target.server.address}/version answered something that is not a version: {answer.said}",
                 "Is this the address of a Kubernetes API?",
@@ -160,8 +160,6 @@ class LiveReader:
             except (Expired, BadObject) as error:
                 if not left:
                     raise _Failed(resource, _given_up(resource, error)) from error
-            except ReadTimeout:
-                raise  # nor could another be read
             except (Refused, Incomplete, Forbidden, NotServed) as error:
                 raise _Failed(resource, error) from error.__cause__
             collector.forget(resource)

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.kube.bounds import BoundedResponse, current
+from kubectl_eksdoc.bounds import BoundedResponse, current
 
 if TYPE_CHECKING:
     import urllib3

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TextIO
 
+from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.kube.credentials import Sharing
-from kubectl_eksdoc.kube.read_time import ReadTime
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 ELSEWHERE = "EKSDOC_SERVICE_ACCOUNT"

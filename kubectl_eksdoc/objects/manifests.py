@@ -140,6 +140,7 @@ def _json(part: str) -> Iterator[tuple[Any, int]]:
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MERGE = "<<"
+_DEEPEST = 1000
 _NULLS = ("", "~", "null", "Null", "NULL")
 _META: Mapping[str, Any] = {"name": None, "namespace": None}
 
@@ -212,6 +213,8 @@ class _Walk:
         while True:
             if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
                 depth += 1
+                if depth > _DEEPEST:  # the parser takes the longer for each, the more of them are open
+                    raise _NotReadable("it is nested too deeply", event.start_mark.line)
             elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
                 depth -= 1
             elif isinstance(event, yaml.ScalarEvent) and event.anchor:

@@ -81,7 +81,12 @@ def open_live(connection: Connection, wanted: AwsWanted) -> LiveAws:
     from kubectl_eksdoc.kube.surroundings import of_this_process
 
     around = of_this_process()
-    return LiveAws(aws_access(connection, around, wanted), ask_person=_asked if around.interactive else None)
+    return LiveAws(
+        aws_access(connection, around, wanted),
+        ask_person=_asked if around.interactive else None,
+        read_time=around.read_time,
+        read_timeout=connection.read_timeout,
+    )
 
 
 def _asked(prompt: str) -> str:

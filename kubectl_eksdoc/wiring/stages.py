@@ -120,7 +120,7 @@ def served(
     chosen = _chosen(how.faults, observed)
     troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
     services = _demo_services() if source.demo else None
-    api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services)
+    api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
     over = Event()  # who sleeps for a fault does not hold up the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})

@@ -146,6 +146,8 @@ def owned(**owner: str) -> Doc:
         (app("Deployment", selector=OTHER), MISMATCH),
         (app("ReplicaSet", selector=OTHER), MISMATCH),
         (app("DaemonSet", selector=OTHER), MISMATCH),
+        ({**app("Job", selector=OTHER), "apiVersion": "batch/v1"}, MISMATCH),
+        (app("ReplicaSet", selector={"matchLabels": {"app": None}}), MISMATCH),
         (app("StatefulSet", selector=None), "it has no spec.selector"),
         (
             {**app("Deployment"), "status": {"conditions": [{"type": "Available"}]}},

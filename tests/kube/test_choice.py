@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.choice import choose
-from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.credentials import from_file
+from kubectl_eksdoc.kube.surroundings import Surroundings, utc_now
 from kubectl_eksdoc.kube.target import Impersonation
 from tests.fakes import kubeconfigs
 
@@ -228,3 +231,40 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
     config = kubeconfigs.many(tmp_path / "c", {"x": cluster}, {"x": user}, {"x": ("x", "x")}, "x")
     with pytest.raises(ConfigError, match=message):
         choose(Connection(kubeconfig=config), places(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["[", '{"a": ', "- "])
+def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
+    """libyaml's loader ends the process."""
+    (tmp_path / "config").write_text(text * 100_000)
+    with pytest.raises(ConfigError, match="is nested too deeply"):
+        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+
+
+def test_a_long_kubeconfig_of_json_is_read(tmp_path: Path) -> None:
+    names = [f"cluster-{number}" for number in range(200)]
+    clusters = {name: {"server": "https://x", "tls-server-name": name} for name in names}
+    path = kubeconfigs.many(tmp_path / "config", clusters, {"u": {}}, {name: (name, "u") for name in names})
+    assert len(Path(path).read_text()) > 10_000
+    assert len(kubeconfig.load(path, Surroundings()).clusters) == 200
+
+
+@pytest.mark.long
+def test_a_named_pipe_to_which_nothing_writes(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config")
+    with pytest.raises(ConfigError, match="it is a named pipe, and no process writes to it"):
+        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+
+
+def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, str]) -> None:
+    os.mkfifo(tmp_path / "config")
+    content = Path(two[0]).read_bytes()
+    writer = threading.Thread(target=lambda: (tmp_path / "config").write_bytes(content))
+    writer.start()
+    assert kubeconfig.load(str(tmp_path / "config"), Surroundings()).clusters
+    writer.join()
+
+
+def test_a_token_file_without_an_end() -> None:
+    with pytest.raises(ConfigError, match="/dev/zero is larger than 1 MiB: is it a token"):
+        from_file("/dev/zero", utc_now)()

@@ -260,6 +260,27 @@ def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: Surroundings, chil
         exec_plugin.run(plugin, Server("https://x"), around, timeout=0.15)
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_plugin_that_prints_without_an_end(tmp_path: Path, around: Surroundings, stream: str) -> None:
+    program = kubeconfigs.plugin(tmp_path, f"while True: sys.{stream}.write('x' * 65536)")
+    plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
+    begun = time.monotonic()
+    with pytest.raises(ConfigError, match="printed more than 1 MiB") as caught:
+        exec_plugin.run(plugin, Server("https://x"), around, timeout=60.0)
+    assert "by hand" in caught.value.hint and "xxx" not in caught.value.message
+    assert time.monotonic() - begun < 30
+
+
+def test_a_plugin_has_no_more_time_than_all_reading(write: Any, transport: MakeTransport) -> None:
+    with pytest.raises(Unauthorized, match=r"no answer within 0.2 s"):
+        transport(Connection(kubeconfig=write("time.sleep(5)"), read_timeout=0.2)).get("/version")
+
+
+def test_what_a_plugin_prints_is_nested_too_deeply(write: Any, transport: MakeTransport) -> None:
+    with pytest.raises(ConfigError, match="printed 100000 bytes that are not JSON"):
+        transport(Connection(kubeconfig=write("sys.stdout.write('[' * 100000)"))).get("/version")
+
+
 def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
     issued = [authority.ca.issue_cert("x@example.com", common_name=f"role-{i}") for i in (1, 2)]
     pems = [(c.cert_chain_pems[0].bytes().decode(), c.private_key_pem.bytes().decode()) for c in issued]

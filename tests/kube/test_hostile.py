@@ -14,16 +14,15 @@ from typing import Any
 import kubernetes.client  # noqa: F401 (loading it takes longer than a request may here)
 import pytest
 
+from kubectl_eksdoc.bounds import HEAD_BYTES, ReadTime
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, Refused
-from kubectl_eksdoc.kube.bounds import HEAD_BYTES
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.paging import MOST_EMPTY
 from kubectl_eksdoc.kube.patience import Patience, Timing
-from kubectl_eksdoc.kube.read_time import ReadTime
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.transport import Transport

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from kubectl_eksdoc.kube.bounds import Bounds, within
+from kubectl_eksdoc.bounds import Bounds, within
 from kubectl_eksdoc.kube.sockets import OpenSockets, asked_before_each_byte, keeping_alive
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

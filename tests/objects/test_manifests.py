@@ -50,6 +50,13 @@ def test_items_of_lists_are_objects() -> None:
     assert objects("kind: List\napiVersion: v1\nitems: []") == []
 
 
+@pytest.mark.parametrize("text", ["[", '{"a": ', "a: [", "- "])
+def test_what_is_nested_without_an_end_is_given_up_early(text: str) -> None:
+    """libyaml takes the longer for a value, the more of them it is in: minutes for so many."""
+    (unread,) = manifest_of(text * 100_000).unread
+    assert "nested too deeply" in unread.why or "no YAML" in unread.why or "neither YAML nor JSON" in unread.why
+
+
 def test_lists_end_somewhere() -> None:
     deep = "{kind: List, apiVersion: v1, items: [" * (3 * DEEPEST)
     (unread,) = manifest_of(deep + "]}" * (3 * DEEPEST)).unread

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 Labels = Mapping[str, str]
 
@@ -82,6 +83,17 @@ def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) 
         is_valid(e) for e in expressions
     )
     return Selector(equal + expressions, valid)
+
+
+def from_document(selector: Mapping[str, Any]) -> Selector:
+    """As `from_parts`, of what stands in an object; a null is an empty text, as for Go's decoder."""
+    labels = {key: value or "" for key, value in (selector.get("matchLabels") or {}).items()}
+    return from_parts(labels, tuple(_requirement(each or {}) for each in selector.get("matchExpressions") or ()))
+
+
+def _requirement(given: Mapping[str, Any]) -> Requirement:
+    values = tuple(value or "" for value in given.get("values") or ())
+    return Requirement(given.get("key") or "", given.get("operator") or "", values)
 
 
 def parse(text: str) -> Selector:

@@ -34,6 +34,7 @@ from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldT
 from kubectl_eksdoc.embedded.serving.streaming import Streaming
 from kubectl_eksdoc.embedded.serving.targets import Target, action_of, names_enough, target_of, verb_of
 from kubectl_eksdoc.embedded.serving.watching import Watch, asked
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.objects.single import encode
 
 _TEXT = "text/plain; charset=utf-8"
@@ -51,7 +52,7 @@ class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
     `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
     admission policies; `logs`: what containers print; `ports`: what they say on their
-    ports."""
+    ports. `note` is told why nothing is answered any more."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
@@ -61,6 +62,7 @@ class Setup:
     holds: Holds = expressions.holds
     logs: PodLogs = field(default_factory=PodLogs)
     ports: Ports = nobody_listens
+    note: Callable[[str], object] = str
 
 
 class Api:
@@ -85,12 +87,15 @@ class Api:
         version = versions.parse(setup.build.git_version)
         self._minor = version.minor if version is not None else 0
         self.faults: deque[Exception] = deque(maxlen=_FAULTS)
+        self._restless = ""
         plane.store.listen(self._note)
 
     def handle(self, request: Request) -> Reply:
         """Never raises: whatever is wrong with a request is its answer."""
         with self._changed:
             self._advance()
+            if self._restless:
+                return status_reply(Status(500, "InternalError", self._restless))
             try:
                 return self._answer(request)
             except Refusal as refusal:
@@ -226,6 +231,10 @@ class Api:
         """Let time pass. What goes wrong in a controller is no client's fault."""
         try:
             self._clockwork.advance(self._plane.agenda)
+        except UsageError as error:  # its controllers work without an end
+            if not self._restless:
+                self._restless = error.message
+                self._setup.note(f"{error.message}. Nothing is answered any more. {error.hint}")
         except Exception as error:
             self.faults.append(error)
         self._tell()

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kubectl_eksdoc.files import opened
+
 CHUNK = 256 << 10
 LONGEST_NAME = 1 << 20
 
@@ -89,7 +91,7 @@ def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
         return
     repeatable = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
     name = "standard input" if path == "-" else path
-    with standard_input() if path == "-" else open(path, "rb", buffering=0) as raw:
+    with standard_input() if path == "-" else opened(path, buffering=0) as raw:
         stream, packed = _unpacked(raw, bounds)
         head = _exactly(stream, tarfile.BLOCKSIZE)
         if _is_tar(head):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents.fields import short
 from kubectl_eksdoc.host.documents.packing import MAGIC, unpacked
@@ -49,7 +50,7 @@ class JsonFile:
 
     def _content(self, path: str, called: str) -> bytes:
         try:
-            with standard_input() if path == "-" else open(path, "rb") as file:
+            with standard_input() if path == "-" else opened(path) as file:
                 content = _all_of(file.read)
         except (OSError, ValueError) as error:  # ValueError: a path that no system takes
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

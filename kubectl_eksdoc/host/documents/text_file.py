@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 
 
 def read_text(path: str, flag: str, most: int, wanted: str) -> str:
@@ -16,7 +15,7 @@ def read_text(path: str, flag: str, most: int, wanted: str) -> str:
     if path == "-":
         raise UsageError(f"{flag} reads a file, not standard input", wanted)
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             read = file.read(most + 1)
         if len(read) > most:
             raise UsageError(f"{flag} {path} is larger than {most >> 20} MiB", wanted)

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from kubectl_eksdoc.core.model.krew import Entry, EntryKind, Packing, PluginArchive
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import DAMAGE, BadArchive, Bounds, Gunzip, Header
 
 BOUNDS = Bounds(unpacked=4 << 30, ratio=500, ratio_from=256 << 20, entries=100_000)
@@ -54,7 +55,7 @@ def read_archive(path: str, bounds: Bounds = BOUNDS) -> PluginArchive:
     try:
         if os.path.isdir(path):
             raise BadArchive("it is a folder")
-        with open(path, "rb") as file:
+        with opened(path) as file:
             sha256 = _checksum(file)
             head = file.read(len(_ZIP))
             file.seek(0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from kubectl_eksdoc.core.model.krew import PluginManifest
 from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
 
 MOST_BYTES = 1 << 20
@@ -22,7 +22,7 @@ def read_manifest(path: str) -> PluginManifest:
         UsageError: it cannot be read, or is no YAML object.
     """
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no system takes
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from kubectl_eksdoc.core.model.documents import API_VERSION, FLEET
 from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents.fields import Unfit, short
 from kubectl_eksdoc.host.documents.json_file import JsonFile
 from kubectl_eksdoc.host.documents.packing import MAGIC
@@ -61,7 +62,7 @@ def is_snapshot(path: str) -> bool:
     try:
         if os.path.isdir(path):
             return True
-        with open(path, "rb") as file:
+        with opened(path) as file:
             begin = file.read(_TAR_AT + len(_TAR))
         if begin.startswith(MAGIC):
             with gzip.open(path) as packed:

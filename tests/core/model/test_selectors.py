@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.selectors import (
     InvalidSelector,
     Requirement,
     Selector,
+    from_document,
     from_parts,
     parse,
 )
@@ -281,3 +282,10 @@ def test_the_error_says_where_it_breaks(text: str, message: str) -> None:
 
 def test_no_requirement_prints_as_everything() -> None:
     assert str(Selector()) == "everything"
+
+
+def test_a_null_in_an_object_is_an_empty_text() -> None:
+    terms = [{"key": "b", "operator": "In", "values": [None, "x"]}, None]
+    found = from_document({"matchLabels": {"a": None}, "matchExpressions": terms[:1]})
+    assert found.valid and found.matches({"a": "", "b": ""}) and not found.matches({"a": "x", "b": ""})
+    assert not from_document({"matchExpressions": terms}).valid, "one without a key"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.selectors import Requirement, Selector, from_parts
+from kubectl_eksdoc.core.model.selectors import from_document
 
 Path = tuple[str, ...]
 
@@ -47,7 +47,10 @@ _COUNTS: Mapping[str, tuple[Path, ...]] = {
 }
 """Numbers that must not be below zero."""
 
-_SELECTING = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "replicationcontrollers")
+_SELECTING = (
+    *("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps"),
+    *("replicationcontrollers", "jobs.batch"),
+)
 _CALLED = {"statefulsets.apps": "statefulset", "daemonsets.apps": "daemonset"}
 _FIXED: Mapping[str, tuple[Path, ...]] = {
     "deployments.apps": (("spec", "selector"),),
@@ -97,7 +100,7 @@ def _of_selector(resource: str, doc: Doc) -> Iterator[Problem]:
     given = at(doc, "spec", "selector")
     if not given:
         return
-    selector = _read({"matchLabels": given} if resource == "replicationcontrollers" else given)
+    selector = from_document({"matchLabels": given} if resource == "replicationcontrollers" else given)
     if not selector.valid:
         yield Problem("spec.selector", given, "invalid label selector")
     elif not selector.requirements:
@@ -129,11 +132,3 @@ def _changed(resource: str, before: Doc, doc: Doc) -> Iterator[Problem]:
 
 def _without(spec: Doc, names: tuple[str, ...]) -> Doc:
     return {key: value for key, value in spec.items() if key not in names}
-
-
-def _read(selector: Doc) -> Selector:
-    expressions = tuple(
-        Requirement(str(each.get("key") or ""), str(each.get("operator") or ""), tuple(each.get("values") or ()))
-        for each in selector.get("matchExpressions") or ()
-    )
-    return from_parts(selector.get("matchLabels") or {}, expressions)

@@ -217,3 +217,12 @@ def test_the_slices_show_the_pods_that_are_there(deeds: list[tuple[str, int]]) -
             expected[pod.key[1]] = (ready and not pod.leaving, ready, pod.leaving)
     assert shown == expected
     assert len(world.all(SLICES)) == 1
+
+
+def test_ports_may_have_fields_that_are_not_known() -> None:
+    """What a dump holds may be of any shape there."""
+    world = a_world()
+    (item,) = world.all(SLICES)
+    world.registry.store.replace(item, {**item.doc, "ports": [{"a": [{}]}, {"name": None, "port": 80}, None]})
+    running(world, "p")
+    assert set(endpoints(world)) == {"p"}

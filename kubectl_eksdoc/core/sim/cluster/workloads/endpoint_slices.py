@@ -27,6 +27,7 @@ SERVICE_NAME, HEADLESS = "kubernetes.io/service-name", "service.kubernetes.io/he
 TRIGGERED = "endpoints.kubernetes.io/last-change-trigger-time"
 
 _Ports = tuple[tuple[tuple[str, object], ...], ...]
+_PORT = ("name", "protocol", "port", "appProtocol")
 
 
 class _Known(NamedTuple):
@@ -188,4 +189,6 @@ def _zone(node: Item) -> str | None:
 
 
 def _frozen(ports: Iterable[Doc] | None) -> _Ports:
-    return tuple(sorted(tuple(sorted(each.items())) for each in ports or ()))
+    """Of the fields that a port has: others may be anything."""
+    each_of = (each or {} for each in ports or ())
+    return tuple(sorted(tuple((name, each[name]) for name in _PORT if each.get(name) is not None) for each in each_of))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector, from_parts
+from kubectl_eksdoc.core.model.selectors import NOTHING, Selector, from_document
 
 _MOST = 20_000
 
@@ -49,12 +49,9 @@ class Selectors:
 
 
 def read(selector: Doc) -> Matcher:
-    equal = selector.get("matchLabels") or {}
-    expressions = tuple(
-        Requirement(each["key"], each.get("operator", ""), tuple(each.get("values") or ()))
-        for each in selector.get("matchExpressions") or ()
-    )
-    whole = from_parts(equal, expressions)
+    whole = from_document(selector)
     if not whole.valid:
         return NONE
-    return Matcher(equal, Selector(expressions) if expressions else None)
+    equal = {key: value or "" for key, value in (selector.get("matchLabels") or {}).items()}
+    others = whole.requirements[len(equal) :]
+    return Matcher(equal, Selector(others) if others else None)

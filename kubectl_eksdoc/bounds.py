@@ -1,4 +1,4 @@
-"""How much of an answer is taken and how long it may take, whatever the server sends.
+"""How much of an answer is taken and how long it may take, whatever a server sends, and how long all reading has taken.
 
 A time limit of urllib3 is for each wait: a server that sends a byte now and then is waited for without end, and nothing
 limits interim answers (100 Continue), trailers or a body. So bytes are counted, and waits timed, at the socket.
@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
+from time import monotonic
 from typing import Any
 
 HEAD_BYTES = 1 << 20
@@ -48,7 +49,17 @@ class Bounds:
     @property
     def over(self) -> bool:
         """Whether its time is."""
-        return self._monotonic() >= self._until_s
+        return self.left_s <= 0
+
+    @property
+    def left_s(self) -> float:
+        """Of its time."""
+        return self._until_s - self._monotonic()
+
+    @property
+    def full(self) -> bool:
+        """Whether too many bytes have come."""
+        return self._taken > self._most
 
     def wait_s(self) -> float:
         """How long may be waited for the next bytes.
@@ -56,7 +67,7 @@ class Bounds:
         Raises:
             TimeoutError: no longer.
         """
-        left_s = self._until_s - self._monotonic()
+        left_s = self.left_s
         if left_s <= 0:
             raise TimeoutError("timed out")
         return min(self._silence_s, left_s)
@@ -120,3 +131,43 @@ class _Bounded(io.RawIOBase):
     def close(self) -> None:
         self._raw.close()
         super().close()
+
+
+class ReadTime:
+    """What ``--read-timeout`` counts: the time in which at least one of those who share it was reading, so that a
+    question to the user and a change between two reads do not count. Safe to use from several threads."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._since_s = 0.0
+        self._spent_s = 0.0
+        self._observed = False
+
+    def observe(self) -> None:
+        """The cluster is observed: the first time together with what AWS was asked before, later from the beginning."""
+        with self._lock:
+            if self._observed:
+                self._spent_s, self._since_s = 0.0, self._clock()
+            self._observed = True
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Within it something is read."""
+        with self._lock:
+            if not self._readers:
+                self._since_s = self._clock()
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._readers -= 1
+                if not self._readers:
+                    self._spent_s += self._clock() - self._since_s
+
+    def left_s(self, limit_s: float) -> float:
+        """Of `limit_s`, below 0 where it is over."""
+        with self._lock:
+            return limit_s - self._spent_s - (self._clock() - self._since_s if self._readers else 0.0)
