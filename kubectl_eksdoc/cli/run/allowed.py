@@ -30,7 +30,7 @@ def check_allowed(
         Forbidden: rights are missing; it names all of them.
     """
     where = _namespaces(plan) if plan else {}
-    needed = [right for right in rights.BY_COMMAND[command] if right.required or where.get(right.flag)]
+    needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and where.get(right.flag))]
     everywhere = {_of(right, journal if right.journal else ""): right for right in needed}
     missing: dict[Permission, Right] = {}
     for each in around.edges.denied(connection, tuple(everywhere)):

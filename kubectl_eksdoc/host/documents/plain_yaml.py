@@ -23,6 +23,7 @@ _WORDS: dict[str, object] = {"null": None, "~": None, "": None, "true": True, "f
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _DEEPEST = 100
+_TOO_DEEP = "it is nested too deeply"
 _MERGED = "<<"
 _TAGS = (None, "!", "tag:yaml.org,2002:str")
 """None, or that it is a text, which it is anyhow."""
@@ -72,6 +73,8 @@ def _read(content: bytes, named: dict[str, object] | None) -> object:
     try:
         return _built(events if named is None else _first(events), named)
     except yaml.YAMLError as error:
+        if "nesting depth" in str(error):  # a newer libyaml finds it first
+            raise ValueError(_TOO_DEEP) from error
         raise ValueError(" ".join(str(error).split())) from error
 
 
@@ -100,7 +103,7 @@ def _built(events: Iterable[Event], named: dict[str, object] | None) -> object:
                 _merge(closed)
         elif isinstance(event, yaml.NodeEvent):
             if len(open_ones) >= _DEEPEST:
-                raise ValueError("it is nested too deeply")
+                raise ValueError(_TOO_DEEP)
             alias = named is not None and isinstance(event, yaml.AliasEvent)
             value = _of_alias(event, named or {}, open_ones) if alias else _value(event)
             _put(value, event, open_ones[-1] if open_ones else whole, keys)

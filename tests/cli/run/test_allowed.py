@@ -17,9 +17,9 @@ def test_a_reader_is_told_all_that_is_missing_and_nothing_is_done(tmp_path: Path
     assert ran.code == 3 and ran.out == ""
     said = next(line for line in ran.err.splitlines() if line.startswith("error: "))
     assert said == (
-        "error: the cluster does not let you: patch nodes; patch configmaps in namespace kube-system; "
-        "create leases.coordination.k8s.io in namespace kube-system; update leases.coordination.k8s.io in namespace "
-        "kube-system; create configmaps in namespace kube-system; create pods/eviction in namespace default"
+        "error: the cluster does not let you: patch nodes; create pods/eviction in namespace default; "
+        "patch configmaps in namespace kube-system; create leases.coordination.k8s.io in namespace kube-system; "
+        "update leases.coordination.k8s.io in namespace kube-system; create configmaps in namespace kube-system"
     )
     assert "Nothing was done." in ran.err and "It cannot do without these rights" in ran.err
     assert cordoned(api) == set()

@@ -81,7 +81,9 @@ class Desk:
         return Ran(code, out.getvalue(), err.getvalue())
 
     def live(self, *argv: str) -> dict[str, Any]:
-        return _document(self.run(*argv, "-o", "json", "--kubeconfig", self.config))
+        """Under the name of the cluster: a snapshot holds the one that AWS confirmed."""
+        named = ("--cluster-name", self._aws.cluster, "--region", self._aws.region)
+        return _document(self.run(*argv, "-o", "json", "--kubeconfig", self.config, *named))
 
     def _of_aws(self, *_: object) -> LiveAws:
         return LiveAws(self._aws, self._endpoint, 1)
