@@ -81,8 +81,8 @@ class Desk:
         return Ran(code, out.getvalue(), err.getvalue())
 
     def live(self, *argv: str) -> dict[str, Any]:
-        """Under the name of the cluster: a snapshot holds the one that AWS confirmed."""
-        named = ("--cluster-name", self._aws.cluster, "--region", self._aws.region)
+        # What does not ask AWS knows the name only if it is given; a snapshot holds the one that AWS confirmed.
+        named = ("--cluster-name", self._aws.cluster, "--region", self._aws.region) if argv[0] == "drain" else ()
         return _document(self.run(*argv, "-o", "json", "--kubeconfig", self.config, *named))
 
     def _of_aws(self, *_: object) -> LiveAws:
