@@ -29,6 +29,7 @@ from kubectl_eksdoc.embedded.serving.server import Server, serving
 from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
 from kubectl_eksdoc.wiring.interruption import of_live
 from kubectl_eksdoc.wiring.snapshots import take
+from kubectl_eksdoc.wiring.worlds import named
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
@@ -99,7 +100,8 @@ class Desk:
         if not source.live:
             return world
         of = believed(self._of_aws(), self._aws)
-        return replace(world, aws=of, karpenter=of_live(world.cluster, connection, of))
+        cluster = named(world.cluster, of, wanted)
+        return replace(world, cluster=cluster, aws=of, karpenter=of_live(cluster, connection, of))
 
 
 def _document(ran: Ran) -> dict[str, Any]:
