@@ -114,6 +114,8 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
         document = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
         where = " ".join(str(error).split())
+        if "nesting depth" in where:  # a newer libyaml finds it first
+            where = "it is nested too deeply"
         raise ConfigError(f"kubeconfig {path} is not YAML: {where}") from error
     if document is None:
         return {}  # empty, or comments only

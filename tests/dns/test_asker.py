@@ -28,6 +28,7 @@ def asked_once(folder: Path, *flags: str, **wanted: object) -> Asking:
     return asked
 
 
+@pytest.mark.long
 def test_what_came_of_each_question_is_called_by_its_name(tmp_path: Path) -> None:
     behaviours = {
         "late": Behaviour(delay_s=1.0),

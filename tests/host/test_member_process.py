@@ -108,6 +108,7 @@ def test_nobody_can_be_asked_there() -> None:
     assert isinstance(answer(members(program)), Answered)
 
 
+@pytest.mark.long
 def test_however_much_it_prints_it_does_not_hang() -> None:
     both = "for _ in range(200): sys.stdout.write(' ' * 4000); sys.stderr.write('x' * 4000)"
     found = answer(members(f"{both}\nsys.stdout.flush(); {PRINTS}", largest=1 << 21))
@@ -147,6 +148,7 @@ def test_whom_it_leaves_behind_holds_nobody_up() -> None:
     assert isinstance(found, Answered)
 
 
+@pytest.mark.long
 def test_closing_ends_all_and_none_begins(tmp_path: Path) -> None:
     program = f"open({str(tmp_path)!r} + '/' + sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
     asking = members(program)
@@ -192,6 +194,7 @@ def test_it_is_this_program_wherever_somebody_works(tmp_path: Path) -> None:
     assert found.who.cluster == "demo-shop"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", ["", "prod"])
 def test_each_has_an_environment_of_its_own(profile: str) -> None:
     program = (

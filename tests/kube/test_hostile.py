@@ -26,6 +26,7 @@ from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from tests.examples import one_in
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, recorded, refused
 
@@ -74,7 +75,7 @@ SLOW = {
 """Each part comes well before anybody would call the server silent."""
 
 
-@pytest.mark.parametrize("begin, part", SLOW.values(), ids=SLOW)
+@pytest.mark.parametrize("begin, part", one_in(4, SLOW.values()), ids=SLOW)
 @pytest.mark.parametrize("flag", ["request_timeout", "read_timeout"])
 def test_what_drips_ends_with_its_time(
     server: ApiServer, config: str, around: Surroundings, begin: bytes, part: bytes, flag: str

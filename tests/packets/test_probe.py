@@ -62,6 +62,7 @@ def test_one_more_router_needs_one_hop_more(network: Made) -> None:
     expect(network(MetadataOptions("required", 2), routers=1), Reach.CUT_OFF, Cause.HOP_LIMIT)
 
 
+@pytest.mark.long
 def test_three_hops_are_enough_for_two_routers(network: Made) -> None:
     expect(network(MetadataOptions("required", 3), routers=1), *REACHED)
 
@@ -113,6 +114,7 @@ def test_nothing_answers_on_the_node_either(network: Made) -> None:
     expect(made, Reach.CUT_OFF, Cause.NODE)
 
 
+@pytest.mark.long
 def test_ipv6_alone_may_be_off(network: Made) -> None:
     """As it is on most instances: the IPv6 endpoint is disabled unless somebody enables it."""
     made = network(MetadataOptions("required", 2))

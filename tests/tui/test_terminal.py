@@ -108,6 +108,7 @@ def _take_control() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
+@pytest.mark.long
 def test_it_opens_plans_and_leaves_the_terminal_as_it_was() -> None:
     with a_terminal() as terminal:
         terminal.until(b"5 of 8 marked")

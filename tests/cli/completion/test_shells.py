@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.completion.scripts import BASH, BY_SHELL
 from tests.cli.completion.terminals import completed
 from tests.cli.running import run_cli
 from tests.contracts.source import ROOT
+from tests.examples import one_in
 from tests.fakes.programs import program
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
@@ -57,7 +58,7 @@ QUICK_LINES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "words", "replies"), QUICK_LINES, ids=str)
+@pytest.mark.parametrize(("line", "words", "replies"), one_in(4, QUICK_LINES), ids=str)
 def test_bash(home: Path, line: str, words: tuple[str, ...], replies: list[str]) -> None:
     in_bash(home, line, words, replies)
 
@@ -129,6 +130,7 @@ TYPED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("shell", "typed"),
     [

@@ -16,6 +16,7 @@ def rows(text: str) -> list[list[str]]:
     return [re.split(r" {2,}", line.strip()) for line in text.splitlines() if line]
 
 
+@pytest.mark.long
 def test_wide_lists_of_several_kinds(looking: Kubectl) -> None:
     said = looking("get", "nodes,pods,pdb", "-A", "-o", "wide")
     nodes, pods, budgets = (rows(block) for block in said.strip().split("\n\n"))

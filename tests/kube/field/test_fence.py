@@ -32,6 +32,7 @@ from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MERGE_PATCH
 from kubectl_eksdoc.kube.surroundings import of_this_process, utc_now
 from tests.embedded.clients import worlds
+from tests.examples import one_in
 from tests.kube.field.fields import (
     HASTY,
     RUN,
@@ -103,7 +104,7 @@ def cordons(api: Api) -> list[Act]:
     return api.now(found)
 
 
-@pytest.mark.parametrize("what", [Evict, Cordon])
+@pytest.mark.parametrize("what", one_in(4, [Evict, Cordon]))
 def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path, what: type[Act]) -> None:
     lock = FakeLock()
     slow = Faulty(api, made([parse("slow=0.3s")], 1).requests, time.sleep)
