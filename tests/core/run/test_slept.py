@@ -1,10 +1,14 @@
-"""A machine that slept asked for nothing meanwhile: that time counts against no pod."""
+"""A refused pod is given up when nothing has moved for too long; while a machine slept, that time counts against none."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from kubectl_eksdoc.core.model.acts import Act, Evict
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status
-from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.rules.news import AllBudgets, Answered, News
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
@@ -15,16 +19,22 @@ NONE_LEFT = Status(
 )
 
 
+OF_TWO: dict[str, Any] = {"max_unavailable": 1, "expected": 2}
+
+
 def refused(act: Act) -> News:
     assert isinstance(act, Evict)
     return Answered(act, NONE_LEFT)
 
 
-def test_a_pod_that_waits_for_its_budget_is_not_given_up_for_it() -> None:
+def a_run() -> Driven:
     pods = [a_pod(f"web-{i}", node="old-0") for i in range(2)]
-    budget = a_budget("web", max_unavailable=1, allowed=1, expected=2)
-    there = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=pods, budgets=[budget])
-    run = Driven(there, limits=Limits(blocked_s=600), Evict=refused)
+    there = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=pods, budgets=[a_budget(allowed=1, **OF_TWO)])
+    return Driven(there, limits=Limits(blocked_s=600), Evict=refused)
+
+
+def test_a_pod_that_waits_for_its_budget_is_not_given_up_for_it() -> None:
+    run = a_run()
     run.until(300)
     run.now_s = 1000.0
     run.engine.hold("this machine stood still", run.now_s, 300.0)
@@ -33,3 +43,12 @@ def test_a_pod_that_waits_for_its_budget_is_not_given_up_for_it() -> None:
     assert not run.told(Happened.KEPT)
     run.until(1400)
     assert run.told(Happened.KEPT)
+
+
+@pytest.mark.parametrize(("allowed", "kept"), [(1, True), (0, False)])
+def test_a_list_of_budgets_is_movement_only_if_the_budget_has_changed(allowed: int, kept: bool) -> None:
+    run = a_run()
+    run.until(400)
+    run.hear(AllBudgets(((a_budget(allowed=allowed, **OF_TWO), 7),), 7))
+    run.until(800)
+    assert bool(run.told(Happened.KEPT)) is kept

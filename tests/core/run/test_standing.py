@@ -77,6 +77,13 @@ def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: l
         before = left_s
 
 
+def test_it_stands_still_while_the_next_pod_is_late() -> None:
+    _, engine = begun_once()
+    course = Course(engine.plan)
+    late_s, first_s, second_s = (course.left_s(gone, 1e6) for gone in range(3))
+    assert late_s == pytest.approx(first_s) and first_s != pytest.approx(second_s)
+
+
 _BEGUN: list[tuple[EmbeddedStage, Engine]] = []
 
 

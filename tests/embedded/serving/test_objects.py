@@ -87,9 +87,10 @@ def test_a_class_that_is_not_there_is_refused(asking: Asking) -> None:
 
 
 def test_the_default_class_is_that_of_pods_that_name_none(asking: Asking) -> None:
-    asking.create(PRIORITY_CLASSES, {"metadata": {"name": "usual"}, "value": 3, "globalDefault": True})
+    for name, value in (("more", 1), ("usual", 0)):
+        asking.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value, "globalDefault": True})
     spec = asking.create(PODS, pod())["spec"]
-    assert (spec["priorityClassName"], spec["priority"]) == ("usual", 3)
+    assert (spec["priorityClassName"], spec["priority"]) == ("usual", 0), "of several that of the lowest value"
 
 
 def test_any_number_of_seconds_is_a_grace_period() -> None:

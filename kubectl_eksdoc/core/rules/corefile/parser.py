@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Refusal, Token
 from kubectl_eksdoc.core.rules.corefile.dispenser import Dispenser, Refused
 from kubectl_eksdoc.core.rules.corefile.lexer import tokens
@@ -70,7 +72,7 @@ class _Parser:
             token = over.token
             another = token.text.endswith(",")
             if token.text:
-                keys.append(_without_comma(token) if another else token)
+                keys.append(replace(token, text=token.text[:-1]) if another else token)
             if not over.next():
                 if another:
                     raise over.error("Unexpected EOF")
@@ -137,7 +139,3 @@ def _snippet(keys: list[Token]) -> str:
     if len(keys) == 1 and keys[0].text.startswith("(") and keys[0].text.endswith(")"):
         return keys[0].text[1:-1]
     return ""
-
-
-def _without_comma(token: Token) -> Token:
-    return Token(token.text[:-1], token.line, token.start, token.end - 1)

@@ -44,7 +44,6 @@ def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
         if each.name != "health":
             continue
         over = Dispenser(each.tokens)
-        over.next()
         over.arguments()
         while over.next_in_block():
             if over.value == "lameduck":

@@ -84,6 +84,9 @@ def test_a_fresh_upgrade_can_be_taken_back() -> None:
     assert all(each.text in text(way) for each in ROLLBACK_CONDITIONS) and "confidence: medium" in text(way)
     assert (lost.status, lost.severity) == (Status.FAIL, Severity.LOW)
     assert "2 nodes newer than 1.32 already: blue-0, blue-1" in lost.evidence
+    auto = a_node("auto-1", group="", labels={COMPUTE_TYPE: "auto"}, version="v1.33.2-eks-1")
+    _, lost = find(facts(told(cluster_updates=FRESH), nodes=[*nodes(1), auto]), codes.ROLLBACK_WINDOW)
+    assert "1 node newer than 1.32 already: blue-0" in lost.evidence, "EKS Auto Mode takes its own down"
 
 
 def test_a_cluster_that_was_just_upgraded_and_gave_nothing_up_does_not_fail() -> None:

@@ -79,11 +79,12 @@ def test_only_the_controller_of_load_balancers_is_a_cause_of_bad_targets() -> No
     assert whats(Symptom.TARGETS, other, its) == ["imds-pods-broken"]
 
 
-def test_nodes_that_load_balancers_leave_out_are_seen_in_the_cluster() -> None:
+@pytest.mark.parametrize(("others", "severity"), [("b", Severity.HIGH), ("bc", Severity.MEDIUM)])
+def test_nodes_that_load_balancers_leave_out_are_seen_in_the_cluster(others: str, severity: Severity) -> None:
     label = "node.kubernetes.io/exclude-from-external-load-balancers"
-    cluster = a_cluster(nodes=[a_node("a", labels={label: "true"}), a_node("b")])
+    cluster = a_cluster(nodes=[a_node("a", labels={label: "true"}), *(a_node(name) for name in others)])
     (suspect,) = diagnosed(Symptom.TARGETS, (), cluster, Reach(kubectl=("--context", "prod"))).suspects
-    assert suspect.do is not None
+    assert suspect.do is not None and suspect.severity is severity
     assert suspect.do.command == f"kubectl label node a {label}- --context prod"
     assert suspect.undo == f"Undo: kubectl label node a {label}=true --context prod"
 

@@ -54,10 +54,13 @@ def test_core_dns_on_spot_that_nobody_drains() -> None:
     assert any("about 50 s" in each for each in sentences(plan.outage)), "Kubernetes 1.33"
 
 
-def test_drained_last_and_in_time() -> None:
-    plan = planned(cluster=a_shop(a_pod(node="spot-0", grace_seconds=60)))
+@pytest.mark.parametrize(("grace_s", "of_daemons_s"), [(60, 0), (60, 45), (45, 60)])
+def test_drained_last_and_in_time(grace_s: int, of_daemons_s: int) -> None:
+    """Karpenter evicts DaemonSets' pods when the others have gone."""
+    daemons = a_pod("agent", node="spot-0", owner="DaemonSet/agent", grace_seconds=of_daemons_s)
+    plan = planned(cluster=a_shop(a_pod(node="spot-0", grace_seconds=grace_s), daemons))
     severity, status, text = message(plan, "coredns")
-    assert (severity, status) == ("low", "pass") and "after 60 s of 120 s at most" in text
+    assert (severity, status) == ("low", "pass") and f"after {grace_s + of_daemons_s} s of 120 s at most" in text
 
 
 def test_drained_last_and_too_late() -> None:
@@ -204,7 +207,8 @@ def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
 
 
 def test_whether_it_has_a_notice_may_not_be_known() -> None:
-    plan = planned(cluster=a_cluster(nodes=[a_managed_spot_node()]), notices=Unknown("denied", "ec2:Describe…"))
+    nodes = [a_managed_spot_node(), a_node("on-demand")]
+    plan = planned(cluster=a_cluster(nodes=nodes), notices=Unknown("denied", "ec2:Describe…"))
     assert codes_of(plan, "unknown") == ["interruption-now"]
 
 

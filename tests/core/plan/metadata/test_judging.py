@@ -62,6 +62,13 @@ def test_the_next_node_is_not_measured_on_one_that_runs() -> None:
     assert unknown(of)["the metadata options now"] == "kubectl eksdoc imds-probe node/n0 --active"
 
 
+def test_nodes_without_a_group_are_named_by_the_first() -> None:
+    of = cloud("self-managed", "self-managed")
+    of.instances = {ident(at): Unknown("the answer is not what it should be") for at in range(2)}
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is codes.NODES_UNKNOWN]
+    assert {each.subject.name for each in found} == {"n0"}
+
+
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
 def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
     of = cloud("managed", options=TWO)

@@ -68,5 +68,10 @@ def test_what_is_too_long_comes_in_parts(longest: int) -> None:
     assert sorted(action for part in parts for each in part["Statement"] for action in each["Action"]) == ACTIONS
 
 
+def test_what_is_just_short_enough_stays_whole() -> None:
+    (whole,) = policies(("ec2:DescribeInstances", "ec2:DescribeSubnets"), SHOP)
+    assert policies(whole["Statement"][0]["Action"], SHOP, size(whole)) == (whole,)
+
+
 def test_no_actions_are_no_policy() -> None:
     assert policies((), SHOP) == ()

@@ -55,6 +55,10 @@ def owned(doc: Doc) -> Fields:
     return union
 
 
+def test_a_step_may_name_no_key() -> None:
+    assert keys_of("k:{}") == {}
+
+
 @given(scalars, scalars)
 def test_steps_read_back(one: Any, other: Any) -> None:
     assert value_of(value_step(one)) == one

@@ -86,7 +86,11 @@ def test_down_it_goes_by_one_minor_as_well() -> None:
 
 
 def test_a_conflict_is_not_asked_for_and_a_loss_only_on_purpose() -> None:
-    assert "with NONE it would fail for a conflict with" in whys(planned(to="v1.12.6"))
+    (guard,) = refusals(planned(to="v1.12.6"), True)
+    assert guard.why == (
+        "with NONE it would fail for a conflict with ENABLE_POD_ENI of container aws-node, DISABLE_TCP_EARLY_DEMUX of"
+        " init container aws-vpc-cni-init"
+    )
     lost = planned(OVERWRITE, to="v1.12.6")
     assert whys(lost) == "" and "with OVERWRITE it would take" in whys(lost, on_purpose=False)
     assert whys(planned(Asked(Mode.PRESERVE), to="v1.12.6"), on_purpose=False) == ""

@@ -146,6 +146,14 @@ def test_an_update_takes_no_more_nodes_at_once_than_allowed() -> None:
     assert status(world)["updatedNumberScheduled"] == 3
 
 
+def test_an_update_first_takes_pods_that_are_not_available() -> None:
+    world = a_world(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}})
+    ailing = world.report(world.pods()[1], ready=False)
+    world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))
+    world.run()
+    assert [pod.uid for pod in world.pods() if pod.leaving] == [ailing.uid]
+
+
 def test_with_a_surge_the_old_pod_goes_when_the_new_one_is_there() -> None:
     world = a_world(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
     world.set(world.get(SETS, "agent"), "spec", "template", to=a_template("agent", hostNetwork=True))

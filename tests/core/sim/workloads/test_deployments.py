@@ -103,9 +103,14 @@ def test_a_deployment_has_a_replica_set_of_its_template() -> None:
 
 def test_an_evicted_pod_is_replaced_and_the_rollout_stays_complete() -> None:
     world = running(4)
-    world.delete(world.pods()[0])
+    for pod in world.pods()[:2]:
+        world.delete(pod)
     world.run()
-    assert status(world)["unavailableReplicas"] == 1 and len(world.active()) == 4
+    assert status(world)["unavailableReplicas"] == 2 and len(world.active()) == 4
+    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
+    world.report(next(pod for pod in world.active() if phase(pod) == "Pending"))
+    world.run()
+    assert status(world)["unavailableReplicas"] == 1
     assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
     world.settle()
     assert status(world)["availableReplicas"] == 4

@@ -58,8 +58,7 @@ def origin_of(path: Path, past: Past, schema: Schema) -> Origin:
         if came.number == 1:
             return Origin(Writer.EKS, FROM_THE_BEGINNING, came.since)
         return Origin(Writer.UNKNOWN)
-    if came.template is None or before.template is None:
-        return Origin(Writer.UNKNOWN)
+    assert came.template is not None and before.template is not None, "of those that are kept"
     if tags(came.template.doc) != tags(before.template.doc):
         return Origin(Writer.EKS, f"it came with other images, in revision {came.number}", came.since)
     if came.since is None or came.since != came.by:

@@ -81,10 +81,10 @@ def deadline_of(deployment: Doc) -> int | None:
 
 
 def complete(deployment: Doc, status: Doc) -> bool:
+    """`status` is of this generation, as `status_of` makes it."""
     replicas = wanted(deployment)
     counts = [int(status.get(what) or 0) for what in ("updatedReplicas", "replicas", "availableReplicas")]
-    seen = int(status.get("observedGeneration") or 0) >= int(deployment["metadata"].get("generation") or 0)
-    return counts == [replicas] * 3 and seen
+    return counts == [replicas] * 3
 
 
 def looked_at_again_s(deployment: Doc, status: Doc, now: datetime) -> float | None:

@@ -33,7 +33,7 @@ class Garbage:
         owners = meta.get("ownerReferences") or ()
         if change.what is What.DELETED:
             gone = change.item.uid
-            yield from (("", item.uid) for item in self._index.dependents(gone) if item.uid != gone)
+            yield from (("", item.uid) for item in self._index.dependents(gone))
             yield from (("", owner["uid"]) for owner in owners)  # it may have waited for this one
         elif change.item.leaving:
             if meta.get("finalizers"):

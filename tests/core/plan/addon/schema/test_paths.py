@@ -79,6 +79,15 @@ def test_all_of_narrows_and_any_of_widens() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parts", "default"),
+    [([{}, {"default": 2}], 2), ([{"default": 2}, {}], 2), ([{"default": 2}, {"default": 3}], 3)],
+)
+def test_the_last_default_counts(parts: list[dict[str, Any]], default: int) -> None:
+    found = paths({"allOf": parts}).get(())
+    assert found is not None and (found.has_default, found.default) == (True, default)
+
+
+@pytest.mark.parametrize(
     ("schema", "path", "text"),
     [
         ({"not": {"type": "string"}}, (), 'not: {"type": "string"}'),

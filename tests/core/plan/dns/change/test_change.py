@@ -16,16 +16,18 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.pods import Toleration
 from kubectl_eksdoc.core.model.workloads import Autoscaler
 from kubectl_eksdoc.core.plan.dns.change.affinity import without_spot
 from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
+from kubectl_eksdoc.core.plan.dns.change.scaling import few
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Scale, Wishes, lameduck_wished, scale_wished
 from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
 from kubectl_eksdoc.core.rules.keeping.digests import MARK
 from tests.addon.stand_in.coredns import AFFINITY
-from tests.builders import ROOM, a_cluster
+from tests.builders import ROOM, a_cluster, a_node
 from tests.core.plan.dns import made
 from tests.examples import examples
 
@@ -285,7 +287,20 @@ def test_whose_it_is_must_be_known() -> None:
     values = change(Wishes(20), values=None)
     assert values.refusals == ()
     unknown = replace(made.facts(), addon=side(Unknown("they are no YAML")))
-    assert "not known" in why(changed(unknown, Wishes(20), "1.28"))
+    refusing = changed(unknown, Wishes(20), "1.28")
+    assert "not known" in why(refusing) and refusing.managed and not refusing.nothing
+
+
+@pytest.mark.parametrize(
+    ("scale", "status", "said"),
+    [
+        (Scale(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
+        (Scale(2, 10), Status.PASS, "and 2:10 starts with 2"),
+    ],
+)
+def test_fewer_than_the_formula_wants(scale: Scale, status: Status, said: str) -> None:
+    (found,) = few(a_cluster(nodes=[a_node(f"n-{number}") for number in range(42)]), scale)
+    assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
 
 
 def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:
