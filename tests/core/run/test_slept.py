@@ -1,4 +1,4 @@
-"""A refused pod is given up when nothing has moved for too long; while a machine slept, that time counts against none."""
+"""A refused pod is given up when nothing has moved for too long; the time in which a machine slept does not count."""
 
 from __future__ import annotations
 
