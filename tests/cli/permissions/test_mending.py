@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,10 @@ DONE, FOUND, TAKEN, LOST, UNSURE, STOPPED = 0, 1, 2, 4, 5, 6
 _RESUME = f"--resume {grounds.RUN} -o json"
 
 
+def nothing(_: World) -> None:
+    """No trouble."""
+
+
 @dataclass(frozen=True)
 class Change:
     """A command line that changes something, and the command of whose rights it is. `like`: that command's rights are
@@ -48,7 +52,7 @@ class Change:
     granted: str = ""
     unasked: Mapping[str, str] = field(default_factory=dict)
     again: tuple[Callable[[Ground], object], int, str] | None = None
-    trouble: Callable[[World], object] = lambda aws: None
+    trouble: Callable[[World], object] = nothing
 
     def __str__(self) -> str:
         return self.words
@@ -228,6 +232,7 @@ CHANGES = (
         "check --in-cluster --schedule @daily --cluster-name lab --region eu-west-1 --expect-changes 9 "
         f"--with helm-releases,proxy --suppressions ACCEPTED {_IMAGE}",
         grounds.small,
+        silent={"create configmaps": "it is named in the words of the API server"},
         again=(lambda at: None, TAKEN, ""),
     ),
     Change(
@@ -374,9 +379,11 @@ def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("change", CHANGES, ids=str)
+@pytest.mark.parametrize("change", [each for each in CHANGES if each.trouble is nothing], ids=str)
 def test_what_is_missing_is_named(change: Change, world: World, tmp_path: Path) -> None:
-    """Of what it asks for; the rest of its rights are of other flags. Those that it shares are removed of the other."""
+    """Of what it asks for; the rest of its rights are of other flags. Those that it shares are removed of the other.
+    It is run once: what a second run asks for is of a name that is taken."""
+    change = replace(change, again=None)
     role, actions, needed = printed(change.role), allowed(change), required(change.command)
     shared = {each.said for like in change.like for each in printed(like) if each.said not in required(like)}
     known_actions = {action for like in change.like for action in policy(like)} if actions and change.like else set()
