@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ def whose(member: Member, connection: Connection) -> Identity:
     if not member.snapshot:
         with suppress(ConfigError):  # its own process has said so
             found = identify(choose(connection, around), around.environ).identity
-    names = {"cluster": member.cluster or found.cluster, "region": member.region or found.region}
-    unverified = tuple(field for field, name in names.items() if name != getattr(found, field))
-    return replace(found, **names, unverified=unverified)
+    return found.called(member.cluster, member.region)
 
 
 def file_of(text: str) -> str:

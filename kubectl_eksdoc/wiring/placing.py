@@ -28,7 +28,6 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from dataclasses import replace
 
     from kubectl_eksdoc.kube.aws_access import aws_access
     from kubectl_eksdoc.kube.choice import choose
@@ -38,9 +37,7 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
     around = of_this_process()
     access = aws_access(connection, around, wanted)
     told = identify(choose(connection, around), around.environ).identity
-    names = {"cluster": access.cluster, "region": access.region}
-    unverified = tuple(field for field, name in names.items() if name and name != getattr(told, field))
-    return replace(told, **names, unverified=unverified)
+    return told.called(access.cluster, access.region)
 
 
 def packed(text: str) -> bytes:

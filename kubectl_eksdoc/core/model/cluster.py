@@ -46,9 +46,13 @@ class Identity:
 
     def given(self, cluster: str, region: str) -> Identity:
         """With the names of the command line where nothing else tells them."""
-        names = {"cluster": cluster, "region": region}
-        new = {field: name for field, name in names.items() if name and not getattr(self, field)}
-        return replace(self, **new, unverified=tuple(sorted({*self.unverified, *new})))
+        return self.called("" if self.cluster else cluster, "" if self.region else region)
+
+    def called(self, cluster: str, region: str) -> Identity:
+        """With the names of the command line that are not "", whatever else tells; new ones are unverified."""
+        names = {"cluster": cluster or self.cluster, "region": region or self.region}
+        new = {field for field, name in names.items() if name != getattr(self, field)}
+        return replace(self, **names, unverified=tuple(sorted({*self.unverified, *new})))
 
     def confirmed(self, cluster: str, account: str, region: str) -> Identity:
         """As AWS calls it, which described the cluster that is read."""
