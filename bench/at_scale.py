@@ -1,6 +1,6 @@
 """Measures what large clusters cost: plans of made ones, how near those are to the best, what-ifs, and large snapshots.
 
-Each plan and each reading has a process of its own (planning.py, dump.py).
+Each plan and each reading has a process of its own (planning.py, dump.py); seconds of plans are those of CPU.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ LARGER = 5
 
 LONG_S, FEWER = 10.0, 3
 """A plan that takes longer than this is made no more than so many times."""
+
+PACKED, PACKED_PODS = 200, 53
+"""So many full nodes with so many pods each, those of three DaemonSets among them."""
 
 SEEDS = 5
 SURGE = 0.01
@@ -48,6 +51,17 @@ def first_plan(plan: Plan) -> Iterator[Line]:
     yield Line(f"{what}: targets drained", said["drained"], "targets", said["drained"] + said["skipped"], at_least=True)
     yield Line(f"first plan of {rounds[0][0]['drained']} of {small} nodes: make_plan", seconds[0], "s")
     yield Line(f"{LARGER} times the nodes: time, against {LARGER} times", seconds[1] / seconds[0] / LARGER, "x", 1.3)
+
+
+def packed(plan: Plan) -> Iterator[Line]:
+    """Full nodes, all alike, and one more that joins first: whenever one is drained, all that are left ask for room."""
+    nodes = min(plan.nodes, PACKED)
+    command = ["planning.py", "--nodes", str(nodes), "--targets", str(nodes), "--surge", "1", "--alike"]
+    command += ["--utilisation", "0.95", "--pods-per-node", str(PACKED_PODS)]
+    made = [_said(_child(plan, *command)) for _ in range(plan.times)]
+    what = f"{nodes} packed nodes ({made[0]['pods']:,} pods, {made[0]['budgets']:,} budgets)"
+    yield Line(f"{what}: make_plan, CPU", _median(made, "seconds"), "s", 3)
+    yield Line(f"{what}: drained", made[0]["drained"], "nodes", nodes, at_least=True)
 
 
 def portfolio(plan: Plan) -> Iterator[Line]:

@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from bench.at_scale import LARGER, first_plan, gaps, large_snapshot, portfolio, what_if
+from bench.at_scale import LARGER, first_plan, gaps, large_snapshot, packed, portfolio, what_if
 from bench.beside_kubectl import drain_run
 from bench.checks import check
 from bench.lines import Line, Plan, table
@@ -178,6 +178,7 @@ PARTS = {
     "start": start,
     "live": live,
     "plan": first_plan,
+    "packed": packed,
     "portfolio": portfolio,
     "gap": gaps,
     "what-if": what_if,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -36,7 +36,7 @@ class Shape:
     """`utilisation` is the share of all allocatable cpu that is requested, DaemonSets included; memory is near it.
 
     `grows`: the nodes are Karpenter's, which adds more of them for pods that find no place; else they are of
-    managed node groups that nothing scales.
+    managed node groups that nothing scales. `alike`: so are all applications (`bench.world_apps.apps`).
     """
 
     nodes: int = 1000
@@ -44,6 +44,7 @@ class Shape:
     utilisation: float = 0.65
     seed: int = 7
     grows: bool = False
+    alike: bool = field(default=False, repr=False)  # the others stay as they are
 
 
 def make(shape: Shape) -> Cluster:
@@ -55,7 +56,7 @@ def make(shape: Shape) -> Cluster:
     chance = random.Random(repr(shape))
     nodes = tuple(_node(number, shape.grows) for number in range(shape.nodes))
     wanted = (shape.nodes * shape.pods_per_node, round(shape.utilisation * shape.nodes * NODE_CPU))
-    made = apps(wanted[0], wanted[1], shape.nodes, NODE_MEMORY / NODE_CPU, chance)
+    made = apps(wanted[0], wanted[1], shape.nodes, NODE_MEMORY / NODE_CPU, chance, shape.alike)
     seated = _seated(made, nodes, chance)
     pods = [pod_of(app, number, node.name, chance) for app, number, node in seated]
     bound = [(app, number, node.zone) for app, number, node in seated if app.stateful]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.placement import Placement, Requests
@@ -16,6 +16,9 @@ SINGLETONS = 0.3
 
 TAIL = (1.525, 1.3)
 """Mean and deviation of the logarithm of replicas beyond two: about nine pods an application, singletons included."""
+
+ALIKE = 10
+"""Replicas of each application of a cluster in which all of them are alike."""
 
 LARGEST, MOST_REPLICAS = 500, 250
 """Replicas of the one largest application (a twentieth of all pods where that is fewer), and of any other."""
@@ -68,19 +71,25 @@ class App:
         return self.kind == "DaemonSet"
 
 
-def apps(pods: int, cpu: int, nodes: int, memory_per_cpu: float, chance: random.Random) -> list[App]:
+def apps(pods: int, cpu: int, nodes: int, memory_per_cpu: float, chance: random.Random, alike: bool) -> list[App]:
     """Applications with that many pods in all, which request that many millicores in all (nearly).
 
-    `memory_per_cpu` is bytes per millicore, from which an application's memory deviates by about a quarter.
+    `memory_per_cpu` is bytes per millicore, from which an application's memory deviates by about a quarter. `alike`:
+    all are Deployments of the same size, each with a budget.
     """
     daemons = [_daemon(name, millis, nodes, memory_per_cpu) for name, millis in DAEMONS]
-    sizes = _sizes(pods - nodes * len(daemons), chance)
-    rough = [chance.lognormvariate(*SAMPLE_CPU) for _ in sizes]
+    left = pods - nodes * len(daemons)
+    sizes = [ALIKE] * (left // ALIKE) if alike else _sizes(left, chance)
+    rough = [1.0 if alike else chance.lognormvariate(*SAMPLE_CPU) for _ in sizes]
     total = sum(size * each for size, each in zip(sizes, rough, strict=True))
     scale = (cpu - nodes * sum(millis for _, millis in DAEMONS)) / total
     found, made, stateful = list(daemons), 0, 0
     for number, (size, each) in enumerate(zip(sizes, rough, strict=True)):
         made += size
+        if alike:
+            requests = Requests(round(scale), round(scale * memory_per_cpu) >> 20 << 20)
+            found.append(replace(_app(number, "Deployment", size, requests, len(sizes), chance), guard=Amount(1)))
+            continue
         of_set = stateful + size <= STATEFUL * made * pods / sum(sizes)
         stateful += size if of_set else 0
         millis = max(10, round(each * scale))

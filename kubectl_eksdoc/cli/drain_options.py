@@ -110,6 +110,12 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
         "--partial", action="switch", default=False, help="empty nodes as far as possible where a pod cannot go"
     )
     group.add_argument(
+        "--no-cordon-skipped",
+        action="switch",
+        default=False,
+        help="do not cordon targets that are not drained: evicted pods can be scheduled onto them",
+    )
+    group.add_argument(
         "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
     )
     group.add_argument(
@@ -228,6 +234,7 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         evict_protected=args.evict_protected,
         surge_singles=args.surge_singles,
         wait_jobs=args.wait_jobs,
+        cordon_skipped=not args.no_cordon_skipped,
         delete_past_budget=frozenset(args.delete_past_budget),
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
         assume_budgets=tuple(sorted(values.agreed("--assume-budget", args.assume_budget).items())),

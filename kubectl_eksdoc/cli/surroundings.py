@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
     from kubectl_eksdoc.core.model.api_objects import Doc
     from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.connection import Connection, Waiting
     from kubectl_eksdoc.core.model.earlier import Earlier
     from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.core.model.kinds import Resource
@@ -35,7 +35,15 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.wiring.snapshots import Taken
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
-OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
+
+class OpenReader(Protocol):
+    """`wiring.sources.open_reader`."""
+
+    def __call__(
+        self, source: SourceChoice, connection: Connection, progress: Progress | None, waiting: Waiting | None = ..., /
+    ) -> ClusterReader: ...
+
+
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
 OpenAddons = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Reading"], "AddonWorld"]
 OpenMetadata = Callable[

@@ -8,6 +8,7 @@ they would look at is not there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from kubectl_eksdoc.core.model.acts import Hook
@@ -82,7 +83,7 @@ class _Run:
     def __init__(self, stage: Stage, cluster: Cluster, plan: DrainPlan, limits: Limits) -> None:
         self._stage = stage
         self._plan = plan
-        self._engine = Engine(plan, Seen(cluster), limits)
+        self._engine = Engine(plan, Seen(cluster), replace(limits, ready_s=0.0))  # its end is that of the plan
         self._replanning = Replanning(self._engine, cluster)
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
         self._give_up_s = GIVE_UP_S + limits.bake_s + between_s + plan.policy.wait_jobs
@@ -105,7 +106,9 @@ class _Run:
             self._stage.pass_time(self._begun_s + self._next_s())
         pending = tuple(Waiting(*each) for each in self._stage.pending())
         moments = (*self._engine.moments, *self._faults())
-        return Record(self._plan, moments, last_s, pending, self._engine.undone)
+        engine = self._engine
+        undone, placed, skipped = engine.undone, engine.placed, engine.cordoned_only
+        return Record(self._plan, moments, last_s, pending, undone, placed=placed, cordoned_only=skipped)
 
     def _step(self) -> None:
         """Everything that can be done now."""

@@ -11,7 +11,7 @@ from functools import partial
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
@@ -57,8 +57,8 @@ class _Failed(Exception):
 class LiveReader:
     """`flows.ports.ClusterReader` of a live cluster.
 
-    `progress` is called with a resource's plural and the number of its objects read so far; `raw` gets the objects. The
-    other keywords exist for tests.
+    `progress` is called with a resource's plural and the number of its objects read so far; `raw` gets the objects;
+    `waiting`: as `Transport` has it. The other keywords exist for tests.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class LiveReader:
         progress: Progress | None = None,
         *,
         raw: RawObjects | None = None,
+        waiting: Waiting | None = None,
         around: Surroundings | None = None,
         patience: Patience | None = None,
         timing: Timing | None = None,
@@ -77,7 +78,7 @@ class LiveReader:
         self._connection = connection
         self._progress = progress or (lambda _plural, _count: None)
         self._access = connect(connection, self._around)
-        self._transport = Transport(self._access, patience, timing)
+        self._transport = Transport(self._access, patience, timing, waiting=waiting)
 
     @property
     def eks(self) -> EksIdentity:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.kube.sockets import asked_before_each_byte
 from kubectl_eksdoc.kube.statuses import status_of
 
 Fence = Callable[[], object]
-"""Raises LockLost where nothing must be sent any more. Asked from several threads; it asks nobody itself."""
+"""Raises LockLost where nothing must be sent any more. Asked from several threads."""
 
 
 def unfenced() -> None:
@@ -31,9 +31,12 @@ class Sender:
     making credentials, a connection that does not come and the pauses between take longer than a lock may be held.
     """
 
-    def __init__(self, exchanges: Exchanges, fence: Fence = unfenced) -> None:
+    def __init__(self, exchanges: Exchanges, fence: Fence = unfenced, confirm: Fence = unfenced) -> None:
+        """`fence` asks nobody itself, and is asked before each byte; `confirm` asks the cluster whether the lock is
+        still ours, once before each try, and may raise other errors of a cluster: then it is not sent either."""
         self._exchanges = exchanges
         self._fence = fence
+        self._confirm = confirm
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
@@ -57,6 +60,7 @@ class Sender:
         exchanges, patience, timing = self._exchanges, self._exchanges.patience, self._exchanges.timing
 
         def once(given: Credential) -> Answer:
+            self._confirm()
             self._fence()
             with asked_before_each_byte(self._fence):
                 return exchanges.once(given, url, method, body, content_type)

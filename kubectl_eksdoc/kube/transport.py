@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 
+from kubectl_eksdoc.core.model.connection import Waiting
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.kube import refusals
 from kubectl_eksdoc.kube.answers import Answer, ReadTimeout
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
 from kubectl_eksdoc.kube.patience import Patience, Timing, real_timing
 from kubectl_eksdoc.kube.surroundings import utc_now
+
+TELL_S = 60.0
+"""So often it is told that a server is waited for."""
 
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 
@@ -25,14 +30,18 @@ class Transport:
         timing: Timing | None = None,
         *,
         together: bool = True,
+        waiting: Waiting | None = None,
     ) -> None:
         """`together`: what it reads counts for --read-timeout; not where it reads now and then for as long as something
-        goes on."""
+        goes on. `waiting`: a server that has answered before and does not answer now is asked again for so long, in the
+        place of a few times, and --read-timeout is no shorter than that."""
         self.access = access
         self._patience = patience or Patience()
         self._timing = timing or real_timing()
         self._exchanges = Exchanges(access, self._patience, self._timing)
         self._together = together
+        self._waiting = waiting
+        self._answered = waiting is not None and waiting.answered
 
     def close(self) -> None:
         self.access.pools.close()
@@ -64,6 +73,7 @@ class Transport:
     def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> Answer:
         exchanges, patience = self._exchanges, self._patience
         broken = tried = 0
+        waits = _Waits(self._waiting, self._timing)
         while True:
             if self._left_s() <= 0:
                 raise self._too_long()
@@ -73,12 +83,15 @@ class Transport:
                 broken += 1
                 if self._left_s() <= 0:
                     raise self._too_long() from failure
-                if not failure.again or broken >= patience.tries_to_connect:
+                often = broken >= patience.tries_to_connect
+                if not failure.again or (often and not (self._answered and waits.on(failure.error.message))):
                     raise failure.error from failure.__cause__
                 self._pause(patience.pause_s(broken, self._timing.chance()))
                 continue
             tried += 1
-            if answer.status not in _AGAIN or tried >= patience.tries:
+            self._answered = True
+            often = tried >= patience.tries
+            if answer.status not in _AGAIN or (often and not waits.on(f"the server answered {answer.status}")):
                 if 200 <= answer.status < 300 and (answer.is_text if of_text else answer.is_json):
                     return answer
                 raise refusals.error_of(self.access, answer, path, right, tried, "plain text" if of_text else "JSON")
@@ -94,6 +107,8 @@ class Transport:
 
     def _left_s(self) -> float:
         limit_s = self.access.read_timeout
+        if limit_s and self._waiting is not None:
+            limit_s = max(limit_s, self._waiting.away_s)
         return self.access.read_time.left_s(limit_s) if limit_s and self._together else inf
 
     def _too_long(self) -> ReadTimeout:
@@ -101,3 +116,23 @@ class Transport:
             f"{self.access.target.server.address} cannot be read within {self.access.read_timeout:g} s",
             "The server is slow, asks to wait, or does not end its answers. Allow more with --read-timeout TIME.",
         )
+
+
+class _Waits:
+    """Mutable: for one request, which has failed a few times."""
+
+    def __init__(self, waiting: Waiting | None, timing: Timing) -> None:
+        self._waiting = waiting
+        self._timing = timing
+        self._begun_s = timing.monotonic()
+        self._told_s = -inf
+
+    def on(self, why: str) -> bool:
+        """Whether it is to be sent again."""
+        waiting, now_s = self._waiting, self._timing.monotonic()
+        if waiting is None or now_s - self._begun_s >= waiting.away_s:
+            return False
+        if now_s - self._told_s >= TELL_S:
+            self._told_s = now_s
+            waiting.tell(f"the cluster is read again: {why}; for up to {in_words(waiting.away_s)} (--stop-away)")
+        return True

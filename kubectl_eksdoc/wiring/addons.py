@@ -221,5 +221,5 @@ def _opened(
     held = HeldObjects(reading.objects, where, reading.histories)
     # The demo has all its objects come by, whatever lists are read.
     kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *held.resources)))
-    cluster = open_reader(source, connection, progress, held).read(kinds)
+    cluster = open_reader(source, connection, progress, raw=held).read(kinds)
     return AddonWorld(cluster, held, aws, held)

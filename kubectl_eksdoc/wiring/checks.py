@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -196,8 +195,7 @@ def _held(
         cluster = DemoReader(held, extend).read(kinds)
         inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), where, logs(cluster))
     else:
-        cluster = open_reader(source, connection, progress, held).read(kinds)
-        again = partial(open_reader, source, connection, None)
-        inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
+        cluster = open_reader(source, connection, progress, raw=held).read(kinds)
+        inside = HeldPods(lambda raw: open_reader(source, connection, raw=raw).read([PODS]), where)
     karpenter = InterruptionWorld(cluster, aws, held, inside, signs)
     return CheckWorld(cluster, aws, karpenter, apis, reading.files, past=changes if reading.past else None)

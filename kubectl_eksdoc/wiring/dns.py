@@ -87,7 +87,7 @@ def open_dns(
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     objects = HeldObjects(reading.objects, where)
     kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
-    cluster = named(open_reader(source, connection, progress, objects).read(kinds), aws, wanted)
+    cluster = named(open_reader(source, connection, progress, raw=objects).read(kinds), aws, wanted)
     inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
     return DnsWorld(cluster, aws, objects, inside, partial(_karpenter, source, connection, wanted))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -110,9 +109,8 @@ def _held(
 
     where = f"the snapshot {source.snapshot}"
     held = HeldKarpenter(where)
-    cluster = open_reader(source, connection, progress, held).read(kinds)
-    again = partial(open_reader, source, connection, None)
-    inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
+    cluster = open_reader(source, connection, progress, raw=held).read(kinds)
+    inside = HeldPods(lambda raw: open_reader(source, connection, raw=raw).read([PODS]), where)
     return InterruptionWorld(cluster, aws, held, inside, held)
 
 

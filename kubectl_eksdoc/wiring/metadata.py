@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -95,8 +94,9 @@ def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:
     from kubectl_eksdoc.core.model.kinds import PODS
     from kubectl_eksdoc.objects.held_pods import HeldPods
 
-    again = partial(open_reader, source, connection, None)
-    return HeldPods(lambda raw: again(raw).read([PODS]), f"the snapshot {source.snapshot}")
+    return HeldPods(
+        lambda raw: open_reader(source, connection, raw=raw).read([PODS]), f"the snapshot {source.snapshot}"
+    )
 
 
 def _demo(kinds: Sequence[Resource]) -> MetadataWorld:

@@ -143,7 +143,8 @@ def open_run(
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
-        renewed = partial(LiveField, connection, keeping.run, journal=keeping.namespace, fence=lock.must_be_held)
+        field_of = partial(LiveField, connection, keeping.run, journal=keeping.namespace)
+        renewed = partial(field_of, fence=lock.must_be_held, confirm=lock.confirm)
         live = RenewableField(renewed)
         hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
         acting = open_now.enter_context(closing(hooked))

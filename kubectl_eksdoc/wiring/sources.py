@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.connection import Connection, Waiting
     from kubectl_eksdoc.core.model.earlier import Earlier
     from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
     from kubectl_eksdoc.flows.ports import ClusterReader
@@ -31,9 +31,15 @@ class SourceChoice:
 
 
 def open_reader(
-    source: SourceChoice, connection: Connection, progress: Progress | None = None, raw: RawObjects | None = None
+    source: SourceChoice,
+    connection: Connection,
+    progress: Progress | None = None,
+    waiting: Waiting | None = None,
+    *,
+    raw: RawObjects | None = None,
 ) -> ClusterReader:
-    """The reader of what the user chose; `raw` gets the objects that it reads.
+    """The reader of what the user chose; `raw` gets the objects that it reads. `waiting`: how long for a live cluster
+    that does not answer.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -52,7 +58,7 @@ def open_reader(
         return SnapshotReader(source.snapshot, progress, raw=raw)
     from kubectl_eksdoc.kube.reader import LiveReader
 
-    return LiveReader(connection, progress=progress, raw=raw)
+    return LiveReader(connection, progress=progress, raw=raw, waiting=waiting)
 
 
 def snapshot_of(source: SourceChoice) -> Snapshot | None:

@@ -38,7 +38,7 @@ def open_stage(
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
     raw = RawObjects()
-    observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
+    observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)
     chosen = _chosen(faults, observed)
     return stage_of(observed, raw, chosen.cluster, faults.seed)
 
@@ -112,7 +112,7 @@ def served(
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
     raw = RawObjects()
-    observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
+    observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)
     loaded = load_observed(observed, raw)
     for note in observed.leaving_out(loaded.invalid).notes + loaded.notes:
         how.note(note)

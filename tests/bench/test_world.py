@@ -64,6 +64,14 @@ def test_a_large_cluster_has_one_application_of_five_hundred() -> None:
     assert sizes[500] == 1
 
 
+def test_applications_that_are_alike_ask_for_the_same_and_have_a_budget_each() -> None:
+    made = make(Shape(nodes=6, pods_per_node=23, utilisation=0.9, alike=True))
+    owned = [pod for pod in made.pods if pod.owner is not None and pod.owner.kind == "ReplicaSet"]
+    assert len({pod.placement for pod in owned}) == 1
+    assert [b.rule for b in made.budgets] == ["maxUnavailable 1"] * 12
+    assert Counter(pod.owner for pod in owned) == dict.fromkeys({pod.owner for pod in owned}, world_apps.ALIKE)
+
+
 def test_budgets_guard_three_quarters_and_are_in_sync(cluster: Cluster) -> None:
     apps = sum(w.kind in APPS for w in cluster.workloads)
     rules = Counter(b.rule for b in cluster.budgets)

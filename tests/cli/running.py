@@ -42,7 +42,9 @@ class FakeSource:
     progress: Sequence[tuple[str, int]] = ()
     asked: list[tuple[SourceChoice, Connection]] = field(default_factory=list)
 
-    def open(self, source: SourceChoice, connection: Connection, progress: Progress | None = None) -> ClusterReader:
+    def open(
+        self, source: SourceChoice, connection: Connection, progress: Progress | None = None, waiting: object = None
+    ) -> ClusterReader:
         self.asked.append((source, connection))
         if progress:
             for plural, count in self.progress:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -298,3 +301,49 @@ def test_where_room_is_short_the_plan_says_what_is_missing() -> None:
     assert "such as spot-" in missing.message
     assert any(f.code.name == "no-place" and f.subject.name == "blue-only" for f in plan.blockers)
     assert Counter(e.pod.name.split("-")[0] for e in plan.evictions)["thumbs"] == 34
+
+
+# fenced-61 -----------------------------------------------------------------------------------
+
+
+def owners_after(which: Callable[[dict[str, Any]], bool]) -> set[tuple[str, str]]:
+    """Namespace and workload of the pods of which `which` is true, once the real scheduler had nothing more to do."""
+    lines = (DATA / "clusters" / "fenced-61-after.jsonl").read_text().splitlines()
+    rows = (json.loads(line) for line in lines)
+    return {(row["namespace"], workload(row["owner"])) for row in rows if which(row) and row["owner"]}
+
+
+def workload(owner: str) -> str:
+    """``cache``, of ``ReplicaSet/cache-6df4b8b9c8`` or ``StatefulSet/cache``."""
+    kind, _, name = owner.partition("/")
+    return name.rpartition("-")[0] if kind == "ReplicaSet" else name
+
+
+def test_what_the_real_scheduler_left_pending_is_named_and_nothing_else_for_certain() -> None:
+    """All of blue was cordoned first, and all went that budgets let go."""
+    reader = SnapshotReader(str(DATA / "clusters" / "fenced-61.tar.gz"))
+    policy = DrainPolicy(partial=True, delete_emptydir_data=True, evict_protected=True, force=True)
+    cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), policy)
+    before = {
+        (pod.namespace, workload(f"{pod.owner.kind}/{pod.owner.name}"))
+        for pod in cluster.pods
+        if not pod.node and pod.owner
+    }
+    left = owners_after(lambda row: row.get("node", "") is None) - before
+    none = ("no-place", "pod-local-volume")
+    certain = {
+        (row.pod.namespace, workload(f"{row.pod.owner.kind}/{row.pod.owner.name}"))
+        for row in plan.left
+        if row.pod.owner and {*none, "needs-nodes"} & set(row.codes)
+    }
+    unsure = {(each.namespace, each.name) for each in plan.tight}
+    assert certain == {("default", "blue-only"), ("default", "quorum"), ("data", "local-db")}
+    assert left == certain | {("shop", "render"), ("shop", "shipping")}
+    assert left - certain <= unsure, "which of those in tight room wait depends on the order"
+    reason = next(text for text in plan.not_judged if text.startswith("which pods kube-scheduler places first"))
+    assert "no room is left for one more pod" in reason
+    new = next(f for f in plan.findings if f.code.name == "needs-nodes" and f.status is Status.PASS)
+    assert new.evidence[-1].startswith("unsure which pods wait")
+    returns = {subject.name for f in plan.findings if f.code.name == "pod-returns" for subject in (f.subject,)}
+    assert returns == {"pinned", "tolerates-all"}, "those are rescheduled onto their own nodes"
+    assert ("default", "pinned") in owners_after(lambda row: row.get("onTarget", False))

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Evict
-from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.api_objects import with_value, without
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.api.statuses import Status
@@ -24,8 +24,8 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
-from tests.flows.stages import CLUSTERS, made, recorded, staged, web
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from tests.flows.stages import CLUSTERS, made, recorded, staged, web, with_group
 
 BLUE = Targeting(nodegroups=("blue",))
 
@@ -219,3 +219,18 @@ def test_the_same_seed_is_the_same_rehearsal() -> None:
 
     assert told(1) == told(1)
     assert told(1) != told(2)
+
+
+def shut_out(policy: DrainPolicy) -> Record:
+    """old-1 keeps a pod that no controller makes again, and has room; so has new-0, a little less."""
+    alone = [a_pod_doc("bare", "old-1", cpu="100m"), a_pod_doc("other", "new-0", cpu="500m")]
+    bare = [with_value(pod, ("metadata", "labels"), {"app": "alone"}) for pod in alone]
+    docs = [*web(1, 1), with_group(a_node_doc("old-1")), a_node_doc("new-0"), *bare]
+    return rehearse(made(*docs)[1], BLUE, policy)[1]
+
+
+def test_nothing_is_scheduled_onto_a_skipped_target_unless_the_user_leaves_it_open() -> None:
+    closed, left_open = shut_out(DrainPolicy()), shut_out(DrainPolicy(cordon_skipped=False))
+    assert (closed.on_targets, closed.placed, closed.cordoned_only) == (0, {"new-0": 1}, ("old-1",))
+    assert (left_open.on_targets, left_open.placed, left_open.cordoned_only) == (1, {"old-1": 1}, ())
+    assert not closed.undone and not left_open.undone

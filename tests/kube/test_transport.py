@@ -11,11 +11,13 @@ import pytest
 from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.breakdowns import breakdown
-from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.patience import Patience, Timing
+from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
@@ -144,6 +146,64 @@ def test_resets_for_ever(server: ApiServer, get: Any) -> None:
         get(PODS)
     assert caught.value.__cause__ is not None
     assert len(server.requests) == 3
+
+
+class Passing:
+    """Pauses pass at once, and all of them count."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def timing(self) -> Timing:
+        return Timing(self.sleep, lambda: self.seconds, lambda: 1.0)
+
+
+@pytest.fixture
+def patient(config: str, around: Surroundings) -> Callable[..., tuple[Transport, Passing, list[str]]]:
+    def made(answered: bool) -> tuple[Transport, Passing, list[str]]:
+        told: list[str] = []
+        passing = Passing()
+        waiting = Waiting(600.0, told.append, answered)
+        access = connect(Connection(kubeconfig=config), around)
+        return Transport(access, timing=passing.timing(), waiting=waiting), passing, told
+
+    return made
+
+
+def test_a_run_reads_again_until_the_server_is_back(server: ApiServer, patient: Any) -> None:
+    get, passing, told = patient(True)
+    server.script(
+        PODS,
+        *[recorded("pods on node", sent=0)] * 20,
+        *[refused("etcd", "ServiceUnavailable", 503)] * 20,
+        recorded("pods on node"),
+    )
+    assert get.get(PODS).status == 200
+    assert len(server.requests) == 41 and 250 < passing.seconds < 340
+    assert 4 <= len(told) <= 6 and told[0].endswith("; for up to 10 min (--stop-away)"), told
+    assert "broke off its answer" in told[0] and "the server answered 503" in told[-1]
+
+
+def test_a_run_does_not_read_for_ever(server: ApiServer, patient: Any) -> None:
+    get, passing, told = patient(True)
+    server.script(PODS, *[recorded("pods on node", sent=0)] * 200)
+    with pytest.raises(Incomplete, match="broke off its answer"):
+        get.get(PODS)
+    assert 590 < passing.seconds < 620 and len(told) == 10
+
+
+def test_a_server_that_never_answered_is_not_waited_for(server: ApiServer, patient: Any) -> None:
+    get, _, told = patient(False)
+    server.script(PODS, *[recorded("pods on node", sent=0)] * 3)
+    with pytest.raises(Incomplete):
+        get.get(PODS)
+    assert len(server.requests) == 3 and told == []
+    get.get("/version")
+    server.script(PODS, *[recorded("pods on node", sent=0)] * 4, recorded("pods on node"))
+    assert get.get(PODS).status == 200 and len(told) == 1, "now it has"
 
 
 def test_an_answer_that_ends_too_early(server: ApiServer, get: Any) -> None:

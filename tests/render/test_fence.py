@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.render.drain import DrainView
 from kubectl_eksdoc.render.drain.document import document
-from kubectl_eksdoc.render.drain.fence import fence
+from kubectl_eksdoc.render.drain.fence import BALANCERS, fence, not_drained, skipped
 from kubectl_eksdoc.render.drain.steps import steps
 from tests.builders import a_node
 from tests.render.plans import CLUSTER, WEB, a_target, a_view, an_empty_plan
@@ -84,7 +84,7 @@ def test_many_names_are_piped() -> None:
     step = fence(view)
     assert step is not None
     assert step.command == "kubectl eksdoc drain plan --older-than v1.33 -o name | xargs kubectl cordon"
-    assert step.text.startswith("Cordon all 101 targets before the first eviction: ")
+    assert step.text == "drain run cordons all 101 targets before the first eviction; to do it by hand"
 
 
 def with_verdicts(*verdicts: TargetVerdict) -> DrainView:
@@ -97,11 +97,15 @@ def with_verdicts(*verdicts: TargetVerdict) -> DrainView:
 
 
 def test_skipped_ones_are_cordoned_and_refused_ones_are_left_alone() -> None:
-    drains, skipped, refused = TargetVerdict.DRAINS, TargetVerdict.SKIPPED, TargetVerdict.REFUSED
-    step = fence(with_verdicts(drains, skipped, refused))
+    drains, left, refused = TargetVerdict.DRAINS, TargetVerdict.SKIPPED, TargetVerdict.REFUSED
+    step = fence(with_verdicts(drains, left, refused))
     assert step is not None and step.command == "kubectl cordon a b"
-    assert step.text.startswith("Cordon both targets, skipped ones too, before the first eviction: ")
-    assert step in steps(with_verdicts(drains, skipped, refused))
+    first = "targets, skipped ones too, before the first eviction"
+    assert step.text == f"drain run cordons both {first}; to do it by hand"
+    left_open = replace(with_verdicts(drains, left).plan, policy=DrainPolicy(cordon_skipped=False))
+    step_of_open = fence(a_view(left_open, LIVE, options={}, reached_by=()))
+    assert step_of_open is not None and step_of_open.text.startswith(f"Cordon both {first}: ")
+    assert step in steps(with_verdicts(drains, left, refused))
 
 
 def test_one_node_alone_needs_no_fence() -> None:
@@ -116,3 +120,17 @@ def test_the_document_says_what_no_re_eviction_rests_on() -> None:
         "because": "all targets are cordoned before the first eviction",
     }
     assert document(a_view(an_empty_plan()))["reEvictions"] is None
+
+
+def test_skipped_targets_are_named_with_what_becomes_of_them() -> None:
+    plan = with_verdicts(TargetVerdict.DRAINS, TargetVerdict.SKIPPED).plan
+    only = replace(plan, targets=tuple(replace(t, cordon_only=not t.order, why=("x",)) for t in plan.targets))
+    view = a_view(only, LIVE, options={}, reached_by=())
+    assert skipped(view) == ["b is skipped and cordoned: x", BALANCERS]
+    assert not_drained(view) == "; drain run cordons them too"
+    left_open = a_view(replace(plan, policy=DrainPolicy(cordon_skipped=False)), LIVE, options={}, reached_by=())
+    assert "b, which stays schedulable" in skipped(left_open)[-1]
+    assert not_drained(left_open) == ", and not cordoned (--no-cordon-skipped)"
+    fields = document(left_open)
+    assert "--no-cordon-skipped" in fields["reEvictions"]["because"]  # type: ignore[index,call-overload,operator]
+    assert fields["options"]["cordonSkipped"] is False  # type: ignore[index,call-overload]

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta, timezone
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.record.words import cordoned_only, placed
+from kubectl_eksdoc.render.rehearsal.words import differences
 from kubectl_eksdoc.render.run.view import RunView
 from kubectl_eksdoc.render.run.words import against_plan, verdict
 from tests.rehearsed import rehearsed_demo
@@ -23,7 +25,8 @@ def ended(record: Record) -> RunView:
 def with_holds(*holds: tuple[float, Happened, str], **changed: float) -> RunView:
     record = rehearsed_demo().record
     moments = tuple(Moment(at_s, what, "the drain", "", why) for at_s, what, why in holds)
-    return ended(replace(record, moments=(*record.moments, *moments), **changed))  # type: ignore[arg-type]
+    others = (each for each in record.moments if each.what not in (Happened.HELD, Happened.RELEASED))
+    return ended(replace(record, moments=(*others, *moments), **changed))  # type: ignore[arg-type]
 
 
 def test_time_is_told_against_the_figure_that_users_were_told() -> None:
@@ -53,3 +56,27 @@ def test_what_held_it_back_is_told_with_all_reasons_and_whether_it_was_so_to_the
     told = against_plan(with_holds(*first, *then, ended_s=40.0))
     assert "It was held back 2 times, for 20s, to its end (2 nodes are NotReady; no answer)." in told
     assert not any("held back" in line for line in against_plan(with_holds()))
+
+
+def test_where_replacements_were_scheduled_and_what_was_cordoned_besides() -> None:
+    view = ended(rehearsed_demo().record).record
+    assert placed(view).startswith("0 of 36 replacements were scheduled onto targets; all onto green-1 (")
+    assert cordoned_only(view) == (
+        "3 skipped targets were cordoned and stay so until a rollback: blue-6, blue-7, blue-8."
+    )
+    on_targets = ended(replace(view.record, placed={"blue-6": 2, "green-1": 1}, cordoned_only=())).record
+    assert placed(on_targets) == (
+        "2 of 3 replacements were scheduled onto targets (blue-6 (2)), and have to be evicted again; the others onto "
+        "green-1 (1)."
+    )
+    assert cordoned_only(on_targets) == "" and placed(ended(replace(view.record, placed=None)).record) == ""
+    said = "2 replacements were scheduled onto targets; the plan has all on other nodes."
+    assert said in differences(on_targets) and said not in differences(view)
+
+
+def test_holds_by_name_are_told_with_their_budgets() -> None:
+    held = ((10.0, Happened.HELD_BY_NAME, "x"), (130.0, Happened.HELD_BY_NAME, "x"))
+    said = (
+        "Budgets counted pods as evicted that came back under their names, for up to 2 min each: the drain (2 times)."
+    )
+    assert said in against_plan(with_holds(*held))

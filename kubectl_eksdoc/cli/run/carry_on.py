@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import Carrying
 from kubectl_eksdoc.cli.run.new_run import COMMAND, NewRun, check_others
 from kubectl_eksdoc.cli.run.rest import asked_of
@@ -83,7 +84,8 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
         if isinstance(ahead, Over):
             return _over(run, ahead, around)
         carrying.asked_before = (ahead.wanted, ahead.who)
-        reader = around.open_reader(SourceChoice(), wanted.plan.options.connection, None)
+        waiting = run_options.waiting(wanted.limits, around)
+        reader = around.open_reader(SourceChoice(), wanted.plan.options.connection, None, waiting)
         running = carrying.running(world, wanted.limits, check_others(wanted, around, run))
         cluster, ended = go_on(run, reader, Meant(asked.policy), running)
     return by_itself(carrying.answer(cluster, ended, {"run": run}, wanted.limits, resumed=True), ended)

@@ -124,6 +124,7 @@ class Carrying:
             face.show,
             hooks,
             check,
+            face.explain,
         )
 
     def answer(
@@ -142,7 +143,7 @@ class Carrying:
         view = self.view(cluster, ended, options, limits, resumed=resumed)
         text = FORMATS.render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
         blank = "\n" if self._options.output in ("table", "wide") else ""
-        return Answer(blank + text, exit_code(ended.record.plan) if ended.whole else exits.STOPPED)
+        return Answer(blank + text, _exit_code(ended))
 
     def view(
         self,
@@ -179,7 +180,9 @@ class Carrying:
     def _advice(self, error: Stopped | None) -> str:
         """What works after `error`; None: the user left."""
         if isinstance(error, JournalGone):
-            return f"Take back what it did, by the notes on its nodes: {self._again('rollback')}"
+            # Where its journal was there may be no namespace any more: what is gone is given back from anywhere.
+            again = self._again("rollback", JOURNAL_NAMESPACE)
+            return f"Take back what it did, by the notes on its nodes: {again}"
         if not self._stands and self._command == "drain run":
             return "Nothing was changed: once that is mended, run it again."
         again = self._again("rollback" if self._command == "drain rollback" else "resume")
@@ -187,6 +190,12 @@ class Carrying:
             return f"On another machine, or here with XDG_STATE_HOME set to another folder, go on: {again}"
         return f"Go on: {again}"
 
-    def _again(self, verb: str) -> str:
-        words = reached_by(self._options, self.keeping.namespace)
+    def _again(self, verb: str, namespace: str = "") -> str:
+        words = reached_by(self._options, namespace or self.keeping.namespace)
         return shlex.join(["kubectl", "eksdoc", "drain", verb, self.keeping.run, *words])
+
+
+def _exit_code(ended: Ended) -> int:
+    if not ended.whole:
+        return exits.STOPPED
+    return exits.FAILS if ended.record.unready else exit_code(ended.record.plan)

@@ -125,10 +125,10 @@ class RunDesk:
             left = Rest.of(run, replay(runs.entries(run)), request, notes.around)
         except Forbidden as error:
             raise rights.explained(error, rest.COMMAND) from error
-        if not left.plan.targets:
+        if not left.plan.targets and left.finished:
             raise UsageError(f"nothing is left of run {run}: every node of it is done or gone")
         left.check(run, request, notes.around)
-        limits, hooks = left.limits(Limits()), left.hooks(Hooks())
+        limits, hooks = left.limits(Limits()), left.hooks(Hooks(), without=not left.plan.targets)
         words = reached_by(request.options, self._namespace, left.cluster.identity.context)
         view = DrainView(left.plan, left.cluster, {}, reached_by=words)
 

@@ -140,6 +140,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
     check_rights(wanted, read, around)
+    tell(_skipped(request, read), around)
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
     return _carried_out(wanted, read, request.carried, around)
 
@@ -227,6 +228,12 @@ def _page(request: _Request, read: Read, look: Look) -> str:
     from kubectl_eksdoc.render.drain.table import preview
 
     return preview(_view(request, read), look, request.options.output == "wide")
+
+
+def _skipped(request: _Request, read: Read) -> list[str]:
+    from kubectl_eksdoc.render.drain.fence import skipped
+
+    return skipped(_view(request, read))
 
 
 def _view(request: _Request, read: Read) -> DrainView:

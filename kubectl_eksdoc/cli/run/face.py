@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.reasons import Reason
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
@@ -34,6 +35,8 @@ class RunFace(Protocol):
     def listen(self, moments: Sequence[Moment]) -> None: ...
 
     def show(self, standing: Standing) -> None: ...
+
+    def explain(self, reasons: Sequence[Reason], for_s: float) -> None: ...
 
     def wish(self) -> Wished: ...
 
@@ -100,6 +103,12 @@ class Face:
         text = stands.progress(standing, self._line_look)
         say(self._around.stderr, f"\r{text.ljust(self._width)}")
         self._width = len(text)
+
+    def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
+        """On stderr, whoever reads it."""
+        self._clear()
+        for line in stands.why_it_waits(reasons, for_s, self._around.now(), self._line_look):
+            say(self._around.stderr, f"{line}\n")
 
     def wish(self) -> Wished:
         if not self._unread and (is_left(self._around.stdout) or is_left(self._around.stderr)):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying
@@ -31,10 +32,12 @@ WAIT_S = SETTLES_S + 30.0
 
 @dataclass(frozen=True, slots=True)
 class ToGiveBack:
-    """The run that is taken back, and its nodes; `there`: as it is listed, None where its journal is gone."""
+    """The run that is taken back, and its nodes; `there`: as it is listed, None where its journal is gone. `drained`:
+    so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that is gone."""
 
     run: str
     nodes: tuple[str, ...]
+    drained: int
     there: RunSummary | None = None
 
 
@@ -76,9 +79,11 @@ def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     from kubectl_eksdoc.core.run.journal import replay
     from kubectl_eksdoc.core.run.noted import noted_of, to_give_back
 
-    cordoned, protected = to_give_back(replay(runs.entries(run.run)), noted_of(nodes, run.run))
+    journaled = replay(runs.entries(run.run))
+    cordoned, protected = to_give_back(journaled, noted_of(nodes, run.run))
     names = {*(each.node for each in cordoned), *(each.node for each in protected)}
-    return ToGiveBack(run.run, tuple(sorted(names)), run)
+    drained = len(journaled.begun.aims) if journaled.begun is not None else len(cordoned)
+    return ToGiveBack(run.run, tuple(sorted(names)), drained, run)
 
 
 def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGiveBack:
@@ -88,7 +93,7 @@ def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGi
             "Nothing was done. A run without its journal ends within a minute: try again then.",
         )
     around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
-    return ToGiveBack(found.run, found.noted.nodes)
+    return ToGiveBack(found.run, found.noted.nodes, len(found.noted.cordoned))
 
 
 def check_rights(request: RunRequest, around: Surroundings) -> None:
@@ -120,7 +125,8 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, aroun
     from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
-    reader = around.open_reader(SourceChoice(), request.options.connection, None)
+    waiting = run_options.waiting(Limits(), around)
+    reader = around.open_reader(SourceChoice(), request.options.connection, None, waiting)
     with carrying.open(WAIT_S) as world:
         return roll_back(which.run, carrying.running(world, Limits()), reader, removed=which.there is None)
 

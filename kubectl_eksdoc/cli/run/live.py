@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.reasons import Reason
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
@@ -144,6 +145,9 @@ class _Face:
 
     def show(self, standing: Standing) -> None:
         self._live.show(standing)
+
+    def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
+        """The screens show it at any time."""
 
     def wish(self) -> Wished:
         return self._live.wished()

@@ -56,8 +56,11 @@ class Read:
         return tuple(eviction.pod.key for eviction in self.plan.past_budgets)
 
 
-def read_and_plan(wanted: NewRun, around: Surroundings, progress: Progress | None = None) -> Read:
-    """
+def read_and_plan(
+    wanted: NewRun, around: Surroundings, progress: Progress | None = None, *, under_lock: bool = False
+) -> Read:
+    """`under_lock`: the cluster has answered before.
+
     Raises:
         EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
     """
@@ -67,7 +70,8 @@ def read_and_plan(wanted: NewRun, around: Surroundings, progress: Progress | Non
     options, plan = wanted.plan.options, wanted.plan
     given = Identity(cluster=options.cluster_name, region=options.region)
     try:
-        reader = around.open_reader(SourceChoice(), options.connection, progress)
+        waiting = run_options.waiting(wanted.limits, around, answered=under_lock)
+        reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
         return Read(*plan_drain(reader, plan.targeting, plan.policy, given))
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -109,7 +113,7 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
 
     with carrying.open() as world:
         keeping = carrying.keeping
-        fresh = read_and_plan(wanted, around)
+        fresh = read_and_plan(wanted, around, under_lock=True)
         check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", PLAN_AGAIN)
         _check_typed(read, fresh)
         asked = (*words_of(as_given(wanted)), *run_options.words_of(wanted.limits, wanted.hooks))

@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -65,8 +66,9 @@ class Noted:
         )
 
     def command(self, verb: str, found: FoundRun) -> str:
-        """``kubectl eksdoc drain rollback RUN``, to be copied into a shell. What is gone is given back anywhere."""
-        namespace = self._namespace if found.gone else found.namespace
+        """``kubectl eksdoc drain rollback RUN``, to be copied into a shell. What is gone is given back from anywhere,
+        and the namespace that it was in may be gone, too."""
+        namespace = JOURNAL_NAMESPACE if found.gone else found.namespace
         return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._options, namespace)])
 
     def _opened(self, namespace: str) -> Runs:

@@ -7,7 +7,9 @@ from dataclasses import fields, replace
 
 from kubectl_eksdoc.cli import confirm_options, values
 from kubectl_eksdoc.cli.confirming import NODES, Given
+from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
+from kubectl_eksdoc.core.model.connection import Waiting
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
@@ -86,6 +88,15 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
             metavar=metavar,
             help=f"{about} (default: {shown})",
         )
+    parser.add_argument_group("The end").add_argument(
+        "--no-wait-ready",
+        dest="ready_s",
+        action="store_const",
+        const=0.0,
+        default=Limits().ready_s,
+        help="end once every node is done, instead of waiting until the replacements of its pods are Ready (up to "
+        f"{values.duration_text(Limits().ready_s)})",
+    )
 
 
 def limits_from(args: argparse.Namespace) -> Limits:
@@ -99,6 +110,11 @@ def limits_over(before: Limits, given: Limits) -> Limits:
     return replace(before, **{name: value for name, value in said.items() if value != getattr(usual, name)})
 
 
+def waiting(limits: Limits, around: Surroundings, *, answered: bool = True) -> Waiting:
+    """For the reads of a run."""
+    return Waiting(limits.away_s, around.note, answered)
+
+
 def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
     """The words that say them again; whole seconds."""
     usual, found = Limits(), []
@@ -106,6 +122,8 @@ def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
         value = getattr(limits, name)
         if value != getattr(usual, name):
             found += [flag, f"{value}" if name == "not_ready" else f"{value}s"]
+    if not limits.ready_s:
+        found.append("--no-wait-ready")
     for flag, when in _HOOKS.items():
         if when in hooks.commands:
             found.append(f"{flag}={hooks.commands[when]}")

@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.journal import DONE
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
@@ -34,16 +35,23 @@ WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What is left of a run, planned for the cluster as it is."""
+    """What is left of a run, planned for the cluster as it is. `finished`: its end is written, and no node is protected
+    by it any more."""
 
     cluster: Cluster
     plan: DrainPlan
     asked: Asked
     shown: int
+    finished: bool
 
     @staticmethod
     def of(
-        run: str, journaled: Journaled, request: RunRequest, around: Surroundings, progress: Progress | None = None
+        run: str,
+        journaled: Journaled,
+        request: RunRequest,
+        around: Surroundings,
+        given: Limits | None = None,
+        progress: Progress | None = None,
     ) -> Rest:
         """
         Raises:
@@ -53,8 +61,12 @@ class Rest:
         from kubectl_eksdoc.flows.run.resuming import rest_of
 
         asked = asked_of(run, journaled)
-        cluster = around.open_reader(SourceChoice(), request.options.connection, progress).read(kinds.ALL)
-        return Rest(cluster, rest_of(cluster, journaled, asked.policy), asked, journaled.next_number)
+        limits = run_options.limits_over(asked.limits, given) if given is not None else asked.limits
+        waiting = run_options.waiting(limits, around)
+        cluster = around.open_reader(SourceChoice(), request.options.connection, progress, waiting).read(kinds.ALL)
+        plan = rest_of(cluster, journaled, asked.policy)
+        finished = journaled.ended == DONE and not journaled.protected
+        return Rest(cluster, plan, asked, journaled.next_number, finished)
 
     def meant(self) -> Meant:
         """Once what is deleted past its budget was typed back."""
@@ -129,6 +141,8 @@ def gone_on(
     from kubectl_eksdoc.flows.run.running import go_on
 
     with carrying.open(WAIT_S) as world:
-        reader = around.open_reader(SourceChoice(), request.options.connection, None)
+        reader = around.open_reader(
+            SourceChoice(), request.options.connection, None, run_options.waiting(limits, around)
+        )
         check = Noted(request.options, request.namespace, around).check(run)
         return go_on(run, reader, rest.meant(), carrying.running(world, limits, check))

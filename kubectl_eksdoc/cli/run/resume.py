@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, rights
+from kubectl_eksdoc.cli import confirming, exits, rights
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -22,6 +22,7 @@ from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ _ABOUT = """\
 Go on with a run that was paused, or whose machine has gone: what is left is planned anew for the cluster as it is,
 shown, and drained once you have typed the cluster's name and the number of nodes, and the names of the pods that are
 deleted past their budgets. Where somebody leads the paused run,
-they are asked to go on instead.
+they are asked to go on instead. Where every node is done and only the end is missing, nodes are released from their
+protection and the end is written; nothing is typed for that.
 
 Examples:
   %(prog)s
@@ -73,6 +75,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     from kubectl_eksdoc.render.run.formats import FORMATS
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
+    limits_given = run_options.limits_from(args)
     FORMATS.check(request.options.output)
     check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
@@ -88,12 +91,12 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             if answer is not None:
                 return answer
         with ProgressLine(around.stderr) as progress:
-            rest = Rest.of(run.run, replay(runs.entries(run.run)), request, around, progress)
+            rest = Rest.of(run.run, replay(runs.entries(run.run)), request, around, limits_given, progress)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
     if not rest.plan.targets:
-        return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
-    limits = rest.limits(run_options.limits_from(args))
+        return _finished(run.run, rest, request, around)
+    limits = rest.limits(limits_given)
     _show(rest, request, limits, around)
     rest.check(run.run, request, around)
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
@@ -102,6 +105,24 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     carrying = Carrying(COMMAND, around, request.options, here, hooks)
     cluster, ended = gone_on(run.run, rest, request, limits, carrying, around)
     return carrying.answer(cluster, ended, {"run": run.run}, limits, resumed=True)
+
+
+def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -> Answer:
+    """Release what it protects, and write its end, where its leader did not come to that. Nothing is drained by it, so
+    that nothing is typed."""
+    from kubectl_eksdoc.core.run.limits import Limits
+
+    if rest.finished:
+        return Answer(f"nothing is left of run {run}: every node of it is done or gone\n")
+    rest.check(run, request, around)
+    here = around.edges.keeping(run, request.namespace, around.environ)
+    carrying = Carrying(COMMAND, around, request.options, here, Hooks())
+    limits = rest.limits(Limits())
+    cluster, ended = gone_on(run, rest, request, limits, carrying, around)
+    answer = carrying.answer(cluster, ended, {"run": run}, limits, resumed=True)
+    text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
+    pages = request.options.output in ("table", "wide")
+    return Answer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
 
 
 def _check_removed(request: RunRequest, around: Surroundings) -> None:

@@ -70,11 +70,11 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         cluster = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,))
         which = to_give_back_of(runs, cluster.nodes, request, around)
         changed = ", ".join(which.nodes) or "no node that is not given back"
-        around.note(f"run {which.run} changed {changed}")
+        around.note(f"run {which.run} changed {changed}; its plan drains {confirming.NODES.said(which.drained)}")
         if not which.nodes:
             return Answer("")
         check_rights(request, around)
-        confirming.confirm(cluster.identity, len(which.nodes), "give back", given, around.ask)
+        confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error

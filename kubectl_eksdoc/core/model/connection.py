@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 IN_CLUSTER = "in-cluster"
@@ -40,3 +41,13 @@ class Connection:
     client_key: str = ""
     disable_compression: bool = False
     page_size: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long reads wait for a cluster that has answered before and does not answer now: `away_s`, in which `tell` is
+    told every minute what is waited for. `answered`: it has answered already when the first of them is made."""
+
+    away_s: float
+    tell: Callable[[str], object]
+    answered: bool = True

@@ -85,6 +85,7 @@ class Begun:
 
     `plan`: digest of the plan; `leader`: who leads, as the lock names its holder; `aims` in their order. `asked`: the
     words of a command line that plans the same again on any machine: what was read from files stands in them.
+    `skipped`: the targets that are cordoned and not drained.
     """
 
     number: int
@@ -97,6 +98,7 @@ class Begun:
     leader: str
     aims: tuple[Aim, ...] = ()
     asked: tuple[str, ...] = ()
+    skipped: tuple[Aim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ buildDisruptedPodMap, countHealthyPods, updatePdbStatus, failSafe), Kubernetes v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
@@ -95,6 +96,29 @@ def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[
         if granted is not None and not pod.deleting and granted + DELETION_TIMEOUT >= now:
             kept[pod.name] = granted
     return kept
+
+
+class Hold(NamedTuple):
+    """A budget counts the pod of this name as evicted until then, though it is another one by now."""
+
+    pod: str
+    until: datetime
+
+
+def same_name_holds(budget: Budget, pods: Iterable[Pod], now: datetime) -> tuple[Hold, ...]:
+    """Pods that came back under the name of one whose eviction was granted, before the controller looked.
+
+    status.disruptedPods has names and no UIDs (buildDisruptedPodMap): until DeletionTimeout is over such a pod, a
+    StatefulSet's as a rule, does not count as healthy, however Ready it is. Nothing but time helps.
+    """
+    found = []
+    for pod in pods if budget.disrupted else ():
+        granted = budget.disrupted.get(pod.name)
+        if granted is None or pod.namespace != budget.namespace or pod.deleting or pod.created_at is None:
+            continue
+        if pod.created_at > granted and granted + DELETION_TIMEOUT > now:
+            found.append(Hold(pod.name, granted + DELETION_TIMEOUT))
+    return tuple(sorted(found, key=lambda hold: (hold.until, hold.pod)))
 
 
 def healthy(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:

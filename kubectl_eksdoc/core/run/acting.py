@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.means import act_for
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.same_names import SameNames
 from kubectl_eksdoc.core.run.stopping import Stopping
 
 
@@ -37,6 +38,7 @@ class Acting:
         self._stopping = stopping
         self._brakes = brakes
         self._grace_s = grace_s
+        self._same_names = SameNames(board)
 
     def acts(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         """In this order: all cordons, then evictions in the plan's order, with what comes before each, then what is
@@ -108,6 +110,7 @@ class Acting:
 
     def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
         """Once it was refused for too long, and nothing moved; its node is left alone then."""
+        self._same_names.look(pursuit.eviction.budget, now_s)
         ends_s = self._asking.gives_up_s(pursuit, now_s)
         if now_s < ends_s:
             self._board.timers.set(pursuit.eviction.node, ends_s)

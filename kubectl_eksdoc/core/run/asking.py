@@ -83,6 +83,10 @@ class Asking:
         """It was granted, or has gone."""
         self._patience.goes(pursuit, now_s)
 
+    def refused_s(self, pursuit: Pursuit, now_s: float) -> float | None:
+        """For so long it has been refused, or there was no room for it; None: it is not."""
+        return self._patience.waited_s(pursuit, now_s)
+
     def refused(self, pursuit: Pursuit, now_s: float) -> None:
         """It is to be asked for again, whoever refused it."""
         self._patience.waits(pursuit, now_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
@@ -16,18 +17,24 @@ THE_RUN = "the drain"
 
 
 class Board:
-    """Mutable: what the parts of an engine have in common; it decides nothing. `nodes` by name, in the plan's order;
+    """Mutable: what the parts of an engine have in common; it decides nothing. `nodes` by name, in the plan's order,
+    those behind them that are only cordoned, the targets `skipped` when the run began among these;
     `pursuits` by UID; `timers` of nodes; `may_begin`: whether a node may have become the next one."""
 
-    def __init__(self, plan: DrainPlan, seen: Seen) -> None:
+    def __init__(self, plan: DrainPlan, seen: Seen, skipped: Iterable[Target] = ()) -> None:
         self.seen = seen
-        self.nodes = _nodes_of(plan)
+        self.nodes = _nodes_of(plan, skipped)
         self.pursuits = {uid: pursuit for node in self.nodes.values() for uid, pursuit in node.pursuits.items()}
         self.timers = Timers()
         self.may_begin = False
         self.moments: list[Moment] = []
         self._rank = {name: place for place, name in enumerate(self.nodes)}
         self._stirred = set(self.nodes)
+
+    @property
+    def drained(self) -> list[DrainedNode]:
+        """Without those that are only cordoned."""
+        return [node for node in self.nodes.values() if not node.cordon_only]
 
     # What is new
 
@@ -73,12 +80,12 @@ class Board:
         self.tell(now_s, Happened.LEFT_ALONE, node.name, why=why)
 
 
-def _nodes_of(plan: DrainPlan) -> dict[str, DrainedNode]:
+def _nodes_of(plan: DrainPlan, skipped: Iterable[Target]) -> dict[str, DrainedNode]:
     going: dict[str, dict[str, Pursuit]] = defaultdict(dict)
     for eviction in sorted(plan.evictions, key=lambda each: each.position):
         going[eviction.node][eviction.pod.uid] = Pursuit(eviction)
     stays: dict[str, set[str]] = defaultdict(set)
     for left in plan.left:
         stays[left.node].add(left.pod.uid)
-    drained = [target for target in plan.targets if target.order]
-    return {t.node.name: DrainedNode(t, going[t.node.name], frozenset(stays[t.node.name])) for t in drained}
+    targets = (*(target for target in plan.targets if target.order), *plan.cordoned_only, *skipped)
+    return {t.node.name: DrainedNode(t, going[t.node.name], frozenset(stays[t.node.name])) for t in targets}

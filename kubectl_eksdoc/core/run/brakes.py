@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
@@ -65,9 +65,9 @@ class Brakes:
             self.stopped, self.stopped_s = why, now_s
             self._tell(now_s, Happened.STOPPED, why)
 
-    def look(self, now_s: float) -> bool:
-        """Ask the guards; whether what was held may go on now."""
-        if why := self._guards.stop(now_s):
+    def look(self, now_s: float, drained: bool = False) -> bool:
+        """Ask the guards; whether what was held may go on now. `drained`: there is nothing left to stop."""
+        if why := "" if drained else self._guards.stop(now_s):
             self.stop(why, now_s)
         if self.is_paused is not (self._paused_s is not None):
             self._pauses_s = self.paused_s(now_s)
@@ -85,6 +85,16 @@ class Brakes:
     def pending(self) -> tuple[Pod, ...]:
         """The replacements that have no node now."""
         return self._guards.pending
+
+    @property
+    def unready(self) -> tuple[Pod, ...]:
+        """Those that are not Ready now."""
+        return self._guards.unready
+
+    @property
+    def replaced_on(self) -> Collection[str]:
+        """The node of each replacement that had one, one by one."""
+        return self._guards.replacements.nodes.values()
 
     def next_s(self, now_s: float) -> float:
         """When its word may change though nothing is told."""

@@ -1,19 +1,21 @@
 """A drain that is under way: everything that can be done now, of everything that was seen.
 
-All targets are cordoned first, and a node is begun when all were seen cordoned, when its wave has come and when the new
-nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its limits have room; what a budget
-refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). For pods that come to a node meanwhile
-a new plan is wanted (`strangers`). A node is done when it was listed empty twice (`sights`, `replies`). It decides, and
-does nothing itself.
+All targets are cordoned first, those that are not drained too, and a node is begun when all were seen cordoned, when
+its wave has come and when the new nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its
+limits have room; what a budget refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). For
+pods that come to a node meanwhile a new plan is wanted (`strangers`). A node is done when it was listed empty twice
+(`sights`, `replies`). It decides, and does nothing itself.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 
 from kubectl_eksdoc.core.model.acts import Errand
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import (
     AllBudgets,
@@ -42,7 +44,7 @@ from kubectl_eksdoc.core.run.limits import SETTLES_S, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting
-from kubectl_eksdoc.core.run.pursuits import Step
+from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.sights import Sights
@@ -61,7 +63,8 @@ class Engine:
     """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
 
     `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`). `run`: the id that is noted on the
-    nodes that it changes, "" where none is.
+    nodes that it changes, "" where none is. `skipped`: targets of the run that are cordoned and not drained, beside
+    those of the plan.
     """
 
     def __init__(
@@ -71,10 +74,11 @@ class Engine:
         limits: Limits = Limits(),
         hooks: frozenset[str] = frozenset(),
         run: str = "",
+        skipped: Sequence[Target] = (),
     ) -> None:
         self.plan = plan
         self.seen = seen
-        self._board = board = Board(plan, seen)
+        self._board = board = Board(plan, seen, skipped)
         self._brakes = Brakes(Guards(plan, seen, limits), self._tell_of_itself)
         self._asking = asking = Asking(plan, seen, limits.blocked_s)
         self._excluding = excluding = Excluding(board)
@@ -88,6 +92,9 @@ class Engine:
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
         self._waves = Waves(board, self._brakes, plan, hooks, limits.bake_s)
+        self._ready_s = limits.ready_s
+        self._drained_s: float | None = None  # when the last node came to its end
+        self._settled = False  # what replaces the last pods is Ready, or not waited for any longer
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
 
@@ -178,12 +185,16 @@ class Engine:
         """Ask for nothing more. What is in flight comes to its end by itself."""
         self._brakes.stop(why, now_s)
 
+    def wait_no_longer(self) -> None:
+        """For the readiness of replacements."""
+        self._ready_s = 0.0
+
     # What comes out
 
     def acts(self, now_s: float) -> list[Errand]:
         """All that is to be done now, in this order."""
         board = self._board
-        if self._brakes.look(now_s):
+        if self._brakes.look(now_s, self._waves.over):
             self._asking.held(self._brakes.held_for_s, now_s)
             board.stir_all()
             self._waves.released()
@@ -199,12 +210,14 @@ class Engine:
             found += self._acting.acts(nodes, now_s)
             if board.may_begin:
                 found += self._waves.begin(now_s)
+        self._settle(now_s)
         return [*self._protecting.acts(now_s, over=self._is_at_its_end(now_s)), *found]
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
         parts = self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._protecting.next_s()
-        return min(*parts, self._brakes.next_s(now_s))
+        ready_s = inf if self._drained_s is None or self._settled else self._drained_s + self._ready_s
+        return min(*parts, ready_s, self._brakes.next_s(now_s))
 
     # How it stands
 
@@ -229,17 +242,55 @@ class Engine:
 
     @property
     def over(self) -> bool:
-        """Whether every node has come to an end, and no other is kept for them any more."""
-        return self._waves.over and self._protecting.over
+        """Whether every node has come to an end, what replaces their pods is Ready or waited for no longer, and no
+        other node is kept for them any more."""
+        return self._waves.over and self._settled and self._protecting.over
+
+    @property
+    def drained(self) -> bool:
+        """Whether every node has come to an end."""
+        return self._waves.over
+
+    @property
+    def drained_s(self) -> float | None:
+        """When the last one did."""
+        return self._drained_s
+
+    @property
+    def unready(self) -> tuple[Pod, ...]:
+        """Replacements that are not Ready now, with a node or without."""
+        return self._brakes.unready
+
+    def needs(self, node: str) -> tuple[str, ...]:
+        """The nodes in whose place new ones must have joined before it is begun."""
+        found = self._board.nodes.get(node)
+        return self._waves.needs(found) if found is not None else ()
+
+    def refused_s(self, pursuit: Pursuit, now_s: float) -> float | None:
+        """For so long it has been refused, or there was no room for it; None: it is not."""
+        return self._asking.refused_s(pursuit, now_s)
+
+    def _settle(self, now_s: float) -> None:
+        if not self._waves.over or self._settled:
+            return
+        if self._drained_s is None:
+            self._drained_s = now_s
+        self._settled = now_s - self._drained_s >= self._ready_s or not self.unready
 
     def _is_at_its_end(self, now_s: float) -> bool:
         """But for the nodes that are to be released."""
-        return self._waves.over or self._asks_for_nothing(now_s)
+        return (self._waves.over and self._settled) or self._asks_for_nothing(now_s)
 
     @property
     def nodes(self) -> Collection[DrainedNode]:
         """Those that are drained, in the plan's order."""
-        return self._board.nodes.values()
+        return self._board.drained
+
+    @property
+    def cordoned_only(self) -> tuple[str, ...]:
+        """The targets that are not drained and were seen cordoned by this run."""
+        nodes = self._board.nodes.values()
+        return tuple(node.name for node in nodes if node.cordon_only and node.phase is Phase.CORDONED)
 
     @property
     def held(self) -> str:
@@ -259,6 +310,11 @@ class Engine:
     def pending(self) -> tuple[Pod, ...]:
         """Replacements of pods that were evicted, without a node now."""
         return self._brakes.pending
+
+    @property
+    def placed(self) -> Mapping[str, int]:
+        """So many replacements of pods that were evicted were scheduled onto each node, whatever became of them."""
+        return Counter(self._brakes.replaced_on)
 
     @property
     def stopped(self) -> str:
@@ -293,13 +349,13 @@ class Engine:
     @property
     def remaining(self) -> tuple[str, ...]:
         """Nodes that have not come to an end."""
-        return tuple(node.name for node in self._board.nodes.values() if not node.over)
+        return tuple(node.name for node in self._board.drained if not node.over)
 
     @property
     def undone(self) -> dict[str, tuple[str, ...]]:
         """Nodes of the plan that are there and not done, each with the pods (ns/name) that are left of it."""
         ends = (Phase.DONE, Phase.LOST)
-        left = {node.name: node.left for node in self._board.nodes.values() if node.phase not in ends}
+        left = {node.name: node.left for node in self._board.drained if node.phase not in ends}
         return {**{name: self._on(name) for name in self._skipped}, **left}
 
     def _on(self, node: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from kubectl_eksdoc.core.rules.news import (
 )
 from kubectl_eksdoc.core.run.errors import Errors
 from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.means import made_for
+from kubectl_eksdoc.core.run.replacements import Replacements
 from kubectl_eksdoc.core.run.seen import Seen
 
 
@@ -37,10 +37,7 @@ class Guards:
         self._limits = limits
         self._seen = seen
         self._targets = {target.node.name for target in plan.targets}
-        self._owners: set[str] = set()  # whose pods are replaced
-        self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
-        self.expect(plan.evictions)
-        self._known = {pod.uid for pod in seen.pods()}
+        self.replacements = Replacements(plan.evictions, seen)
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
         self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
         self._of_pods, self._of_nodes = Errors(), Errors()
@@ -72,11 +69,7 @@ class Guards:
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
         """These go: what replaces them is watched."""
-        for each in evictions:
-            if each.pod.owner is not None:
-                self._owners.add(each.pod.owner.uid)
-            if each.manner.restarts is not None:
-                self._restarted.add((each.pod.namespace, each.manner.restarts.name))
+        self.replacements.expect(evictions)
 
     def hold(self, now_s: float) -> str:
         """Why nothing more may be asked for now; "" if it may."""
@@ -118,18 +111,19 @@ class Guards:
         """The replacements that have no node now."""
         return tuple(pod for pod, _ in self._pending.values())
 
+    @property
+    def unready(self) -> tuple[Pod, ...]:
+        """The replacements that are not Ready now, with a node or without."""
+        pods = (pod for pod in self._seen.pods() if pod in self.replacements)
+        return tuple(pod for pod in pods if not (pod.ready or pod.deleting or pod.finished))
+
     def _see(self, pod: Pod, now_s: float) -> None:
+        ours = self.replacements.see(pod)
         if pod.node or pod.deleting or pod.finished:
             self._pending.pop(pod.uid, None)
-        elif pod.uid not in self._known and self._is_ours(pod):
+        elif ours:
             since_s = self._pending[pod.uid][1] if pod.uid in self._pending else now_s
             self._pending[pod.uid] = pod, since_s
-
-    def _is_ours(self, pod: Pod) -> bool:
-        """Whether it takes the place of a pod that goes: its owner's, or of a new ReplicaSet of what is restarted."""
-        if pod.owner is None:
-            return False
-        return pod.owner.uid in self._owners or (pod.namespace, made_for(pod.owner)) in self._restarted
 
     def _not_ready(self) -> Iterator[str]:
         for name in self._were_ready - self._targets:

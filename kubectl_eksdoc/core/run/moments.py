@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 class Happened(str, Enum):
     CORDONED = "cordoned"
+    CORDONED_ONLY = "cordoned-only"  # a target that is not drained
     BEGUN = "begun"  # the node's first eviction may be asked for
     EVICTED = "evicted"  # accepted
     RESTARTED = "restarted"  # accepted: its workload's rollout begins anew, and a new pod comes first
@@ -28,6 +29,7 @@ class Happened(str, Enum):
     PROTECTED = "protected"  # a node that is not drained, from autoscalers that would remove it
     UNPROTECTED = "unprotected"  # and no longer
     EXCLUDED = "excluded"  # a node: load balancers that send to nodes leave it out
+    HELD_BY_NAME = "held-by-name"  # a budget counts a pod as evicted that came back under its name, for a time
     WARNED = "warned"  # something that was not as it should be; it goes on
     BAKING = "baking"  # a wave is over, and the next one is not begun for a while
     HOOKED = "hooked"  # a command of the user was run
@@ -51,6 +53,7 @@ WENT_WRONG = frozenset(
         Happened.ADOPTED,
         Happened.HELD,
         Happened.STOPPED,
+        Happened.HELD_BY_NAME,
         Happened.WARNED,
         Happened.MISSING,
         Happened.BEFALLEN,

@@ -1,4 +1,4 @@
-"""One node that is drained: where it stands, and the pods of it that have to go."""
+"""One node that is drained, or only cordoned: where it stands, and the pods of it that have to go."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Phase(Enum):
     """The last three are ends."""
 
     OPEN = "open"  # not cordoned yet
-    CORDONED = "cordoned"
+    CORDONED = "cordoned"  # the end of one that is only cordoned
     ACTIVE = "active"
     EMPTY = "empty"  # seen empty, not listed twice yet
     DETACHING = "detaching"  # listed empty twice, with volumes of its pods still attached
@@ -65,8 +65,13 @@ class DrainedNode:
         return self.target.node.name
 
     @property
+    def cordon_only(self) -> bool:
+        """Whether nothing is evicted from it."""
+        return self.target.cordon_only
+
+    @property
     def over(self) -> bool:
-        return self.phase in ENDS
+        return self.phase in ENDS or (self.cordon_only and self.phase is Phase.CORDONED)
 
     @property
     def empty(self) -> bool:

@@ -1,7 +1,8 @@
 """How long a pod is refused, or finds no room, while nothing moves: once it is too long, it is given up.
 
 What moves is others' doing: its budget says something else, a replacement became Ready, a pod that was asked for goes.
-That it is asked for again, and refused again, is no movement. Time in which nothing may be asked for does not count.
+That it is asked for again, and refused again, is no movement. Time in which nothing may be asked for does not count,
+nor that in which a budget counts a pod as evicted that came back under its name.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ class Patience:
             self._denied_s.setdefault(uid, now_s)
         elif pursuit.trouble is not Trouble.NONE:
             self._denied_s.pop(uid, None)
+
+    def waited_s(self, pursuit: Pursuit, now_s: float) -> float | None:
+        """For so long; None: it does not wait."""
+        since_s = self._since_s.get(pursuit.pod.uid)
+        return None if since_s is None else max(0.0, now_s - since_s)
 
     def waits_for_pace(self, pursuit: Pursuit, now_s: float) -> None:
         self._paced_s.setdefault(pursuit.pod.uid, now_s)
@@ -89,7 +95,8 @@ class Patience:
         paced_s = now_s - self._paced_s.get(uid, now_s)
         if pursuit.trouble not in OF_LIMITS:
             return self._denied_s.get(uid, now_s) + paced_s + self._blocked_s
-        moved_s = (self._moved_s.get(limit, 0.0) for limit in self._limits(pursuit))
+        limits = self._limits(pursuit)
+        moved_s = [max(self._moved_s.get(limit, 0.0), self._seen.hold_s(limit, now_s)) for limit in limits]
         return max([self._since_s.get(uid, now_s) + paced_s, *moved_s]) + self._blocked_s
 
     def is_over(self, pursuit: Pursuit, now_s: float) -> bool:

@@ -79,6 +79,7 @@ class Protecting:
     def __init__(self, plan: DrainPlan, board: Board) -> None:
         self._board = board
         self._targets = {target.node.uid for target in plan.targets}
+        self._targets |= {node.target.node.uid for node in board.nodes.values()}
         used = {pod.node for pod in board.seen.pods() if _holds(pod)}
         self._empty = {node.uid: node.name not in used for node in board.seen.nodes.values()}  # of all there are
         self._nodes: dict[str, _Protection] = {}  # by UID

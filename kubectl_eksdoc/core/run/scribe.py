@@ -60,8 +60,9 @@ class Scribe:
         leader: str,
         aims: tuple[Aim, ...],
         asked: tuple[str, ...],
+        skipped: tuple[Aim, ...] = (),
     ) -> Begun:
-        return Begun(self._number(), at, run, plan, tool, who, host, leader, aims, asked)
+        return Begun(self._number(), at, run, plan, tool, who, host, leader, aims, asked, skipped)
 
     def intent(self, act: Change, at: datetime, before: str = "") -> Intent:
         """`before`: how a node is before its cordon."""
@@ -109,6 +110,11 @@ def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
     """The nodes that a plan drains, in its order."""
     drained = sorted((target for target in plan.targets if target.order), key=lambda each: each.order)
     return tuple(Aim(target.node.name, target.node.uid, target.wave) for target in drained)
+
+
+def skipped_by(plan: DrainPlan) -> tuple[Aim, ...]:
+    """The nodes that a plan cordons and does not drain."""
+    return tuple(Aim(target.node.name, target.node.uid) for target in plan.cordoned_only)
 
 
 def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.budgets import Hold, same_name_holds
 from kubectl_eksdoc.core.rules.news import (
     AllBudgets,
     AllNodes,
@@ -35,12 +36,15 @@ class Seen:
         self.nodes: dict[str, Node] = {node.name: node for node in cluster.nodes}
         self.budgets: dict[str, Budget] = {budget.key: budget for budget in cluster.budgets}
         self._pods: dict[str, Pod] = {pod.uid: pod for pod in cluster.pods}
+        self._uids = {(pod.namespace, pod.name): pod.uid for pod in cluster.pods}  # of the latest of each name
         self._versions: dict[str, int] = {}  # of pods by uid, of budgets by key
 
     def take(self, news: News) -> None:
         match news:
             case PodIs(pod, version):
                 if self._is_newer(pod.uid, version):
+                    if pod.uid not in self._pods:
+                        self._uids[pod.namespace, pod.name] = pod.uid
                     self._pods[pod.uid] = pod
             case PodGone(uid, version):
                 if self._is_newer(uid, version):
@@ -73,6 +77,20 @@ class Seen:
 
     def pods(self) -> Iterator[Pod]:
         return iter(self._pods.values())
+
+    def holds(self, budget: str, now_s: float) -> tuple[Hold, ...]:
+        """Its same-name holds; the clock is the cluster's as it was when everything was read, and runs on."""
+        known = self.budgets.get(budget)
+        if known is None or not known.disrupted:
+            return ()
+        uids = (self._uids.get((known.namespace, name), "") for name in known.disrupted)
+        pods = [pod for uid in uids if (pod := self._pods.get(uid)) is not None]
+        return same_name_holds(known, pods, self.first.observed_at + timedelta(seconds=now_s))
+
+    def hold_s(self, budget: str, now_s: float) -> float:
+        """When the last of its same-name holds ends, in seconds since the run began; 0 where there is none."""
+        holds = self.holds(budget, now_s)
+        return (holds[-1].until - self.first.observed_at).total_seconds() if holds else 0.0
 
     def now(self, facts: Cluster, passed_s: float) -> Cluster:
         """`facts` as of so many seconds later, with what was seen since."""

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
+from kubectl_eksdoc.core.run.nodes import ENDS, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Step
 from kubectl_eksdoc.core.run.stopping import Stopping, is_stuck
 
@@ -29,7 +29,7 @@ class Sights:
         self._partial = partial
 
     def look(self, node: DrainedNode, now_s: float) -> None:
-        if not node.over:
+        if node.phase not in ENDS:
             self._look_at_itself(node, now_s)
         self._look_at_pods(node, now_s)
         self._stopping.look(node, now_s)
@@ -74,7 +74,7 @@ class Sights:
         elif node.phase is Phase.OPEN and there.unschedulable and self._is_noted(there):
             node.to(Phase.CORDONED, now_s)
             board.may_begin = True
-            board.tell(now_s, Happened.CORDONED, node.name)
+            board.tell(now_s, Happened.CORDONED_ONLY if node.cordon_only else Happened.CORDONED, node.name)
         elif node.phase is not Phase.OPEN and not there.unschedulable:
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
 

@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.record import Waiting
+from kubectl_eksdoc.core.run.same_names import held_by_name
 from kubectl_eksdoc.core.run.stopping import why_late
 
 
@@ -34,11 +35,13 @@ class Standing:
     go whatever this run does.
 
     Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods are
-    left; `cordoned` are cordoned and nothing else; `alone` were left alone. `held` and `stopped`: why nothing more is
+    left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were left
+    alone. `held` and `stopped`: why nothing more is
     asked for; `paused`: because somebody wants it so. `left_s`: about so long it still takes, None where nobody can
     tell; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
     now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
-    reason, or the readiness gates (of load balancers' targets) that they wait for.
+    reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name): those that
+    the run waits for, once every node is done.
     """
 
     at_s: float
@@ -59,6 +62,8 @@ class Standing:
     pending: tuple[Waiting, ...] = ()
     paused: bool = False
     coming: tuple[Waiting, ...] = ()
+    unready: tuple[str, ...] = ()
+    cordoned_only: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -69,6 +74,8 @@ class Standing:
             parts.append(f"{len(self.alone)} left alone")
         if self.stopped or self.held:
             parts.append(self.stopped or self.held)
+        elif self.unready:
+            parts.append(f"{len(self.unready)} replacements not Ready yet")
         elif self.left_s is not None:
             parts.append(f"about {in_words(round(self.left_s))} left")
         return ", ".join(parts)
@@ -125,7 +132,7 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (Phase.ACTIVE, Phase.GOING)),
         cordoned=_in(nodes, Phase.CORDONED),
         alone=_in(nodes, Phase.LEFT_ALONE),
-        waits=tuple(_waiting(engine, nodes, now_s)),
+        waits=tuple(waiting(engine, nodes, now_s)),
         held=engine.held,
         stopped=engine.stopped,
         left_s=_left_s(engine, course.left_s(gone, now_s), now_s),
@@ -134,6 +141,8 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
         paused=engine.is_paused,
         coming=tuple(coming(engine)),
+        unready=tuple(sorted(pod.key for pod in engine.unready)) if engine.drained else (),
+        cordoned_only=engine.cordoned_only,
     )
 
 
@@ -161,14 +170,18 @@ def coming(engine: Engine) -> Iterator[Waiting]:
 
 
 def _left_s(engine: Engine, left_s: float | None, now_s: float) -> float | None:
-    return None if engine.stopped or left_s is None else left_s + engine.bakes_left_s(now_s)
+    if engine.stopped or left_s is None:
+        return None
+    waits = {pursuit.eviction.budget for node in engine.nodes for pursuit in node.turn() if pursuit.eviction.budget}
+    held_s = max((engine.seen.hold_s(budget, now_s) - now_s for budget in waits), default=0.0)
+    return left_s + engine.bakes_left_s(now_s) + max(0.0, held_s)
 
 
 def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:
     return tuple(node.name for node in nodes if node.phase in phases)
 
 
-def _waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
+def waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
     """Of nodes that are begun; of any, pods that stop for too long."""
     begun = [node for node in nodes if node.phase is Phase.ACTIVE]
     turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
@@ -207,6 +220,8 @@ def _why(engine: Engine, pursuit: Pursuit, now_s: float) -> str:
     if pursuit.may_finish(now_s):
         then = "and is never evicted" if pursuit.spared else "and goes then"
         return f"it may finish by itself for {in_words(round(pursuit.begun_s - now_s))} more (--wait-jobs), {then}"
+    if pursuit.eviction.budget and (why := held_by_name(engine.seen, pursuit.eviction.budget, now_s)):
+        return why
     if pursuit.said:
         return pursuit.said
     if pursuit.not_before_s > now_s:

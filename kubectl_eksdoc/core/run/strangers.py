@@ -67,7 +67,7 @@ class Strangers:
 
     def _look(self, pod: Pod | None) -> None:
         node = self._board.nodes.get(pod.node) if pod is not None else None
-        if pod is None or node is None:
+        if pod is None or node is None or node.cordon_only:
             return
         if node.is_unknown(pod):
             self._found[node.name].add(pod.uid)

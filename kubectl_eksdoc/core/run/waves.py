@@ -63,7 +63,7 @@ class Waves:
         self._hooks = hooks
         gated = in_waves(plan)
         by_number: dict[int, list[DrainedNode]] = defaultdict(list)
-        for node in board.nodes.values():
+        for node in board.drained:
             by_number[node.target.wave if gated else 1].append(node)
         self._waves = [Wave(number, by_number[number], hooks) for number in sorted(by_number)]
         self._ripe_s = inf  # the next wave's
@@ -88,6 +88,10 @@ class Waves:
         """A new node has joined in the place of `node`."""
         self._joined.add(node)
         self._board.may_begin = True
+
+    def needs(self, node: DrainedNode) -> tuple[str, ...]:
+        """The nodes in whose place new ones must have joined before it is begun."""
+        return tuple(sorted(set(node.target.needs) - self._joined))
 
     def finish(self, why: str) -> None:
         """No other wave is begun: when the one that is under way is over, the drain stops for this reason; "" takes
@@ -123,7 +127,7 @@ class Waves:
         self._board.may_begin = True
 
     def begin(self, now_s: float) -> Iterator[Hook]:
-        """Nodes are begun when all are cordoned: what is evicted must not land on the next one."""
+        """Nodes are begun when all targets are cordoned: no evicted pod must be scheduled onto the next one."""
         self._board.may_begin = False
         if self._brakes.on or any(node.phase is Phase.OPEN for node in self._board.nodes.values()):
             return

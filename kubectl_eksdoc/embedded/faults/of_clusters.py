@@ -150,6 +150,13 @@ CLUSTERS = (
         30.0,
     ),
     Named(
+        "same-name-hold",
+        "a budget counts a StatefulSet's pod that came back under its name as evicted, for 2 minutes",
+        lambda given: Trouble(missed=_some(given)),
+        Of.PODS,
+        Takes.PODS,
+    ),
+    Named(
         "no-new-nodes",
         "an autoscaler that adds nothing: nodes that --surge waits for do not join",
         _absent,

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.kinds import NAMESPACES
 from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults, without_empty_metadata
-from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, modified, not_found
+from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, modified, not_found
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
@@ -30,6 +31,10 @@ from kubectl_eksdoc.objects.single import encode
 
 Ports = Callable[[Doc, str, str], "Reply | None"]
 """What a pod says on one of its ports to a path; None where nobody listens."""
+
+
+KEPT_NAMESPACES = ("default", "kube-system", "kube-public")
+"""Source: apiserver pkg/admission/plugin/namespace/lifecycle/admission.go (immortalNamespaces)."""
 
 
 def nobody_listens(pod: Doc, port: str, path: str) -> Reply | None:
@@ -185,6 +190,9 @@ class Objects:
     def _delete(self, request: Request, target: Target) -> Reply:
         options = delete_options(request)
         item = self._registry.get(target.resource, target.key)
+        if target.resource == NAMESPACES.full_name and target.name in KEPT_NAMESPACES:
+            said = f'namespaces "{target.name}" is forbidden: this namespace may not be deleted'
+            raise Refusal(Status(403, "Forbidden", said, Details(target.name, "", "namespaces")))
         self.policies.check(Asked("DELETE", target, target.name, None, item.doc))
         deleted = self._registry.delete(item, options)
         return self._deleted(request, target, deleted)

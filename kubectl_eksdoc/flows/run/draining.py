@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.reasons import Reason, reasons
 from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
@@ -33,6 +34,11 @@ LOOK_S = 1.0
 
 SHOW_S = 0.5
 """So often at the most it is reckoned where it stands, for which every pod is looked at."""
+
+EXPLAIN_S = 60.0
+"""So long nothing happens until it is said why, and said again."""
+
+_NO_PROGRESS = (Happened.REFUSED, Happened.WARNED)
 
 TELL_S = 10.0
 """So often it is told in the cluster how far it is."""
@@ -129,8 +135,10 @@ class Draining:
         show: Callable[[Standing], object] = lambda standing: None,
         replanning: Replanning | None = None,
         away_s: float = Limits().away_s,
+        explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None,
     ) -> None:
-        """`show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt."""
+        """`show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt. `explain`
+        is told what it waits for, and for how long nothing has happened, every minute in which nothing does."""
         self._engine = engine
         self._field = field
         self._journal = journal
@@ -140,6 +148,8 @@ class Draining:
         self._listen = listen
         self._wish = wish
         self._show = show
+        self._explain = explain
+        self._happened_s = self._explained_s = 0.0
         self._course = Course(engine.plan)
         self._shown_s, self._told_s = -SHOW_S, -TELL_S
         self._phase = Phase.RUNNING
@@ -183,6 +193,7 @@ class Draining:
         if self._engine.over or self._engine.is_settled(self._now_s) or self._leaves:
             return self._end()
         self._tell_where()
+        self._tell_why()
         for news in self._field.news(self._wait_s()):
             self._hear(news)
         return None
@@ -212,6 +223,7 @@ class Draining:
     def _ends_waiting(self) -> str:
         """Why the run is to end while it waits for the lock; "" if it is not."""
         self._show(standing(self._engine, self._course, self._now_s))
+        self._tell_why()
         return self._wish().stops
 
     @property
@@ -229,7 +241,9 @@ class Draining:
             self._engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
         self._alone |= wished.alone
         self._engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is Wish.FINISH_WAVE else "")
-        if wished.stops and not self._engine.stopped:
+        if wish is Wish.STOP and self._engine.drained:
+            self._engine.wait_no_longer()  # there is nothing else to stop
+        elif wished.stops and not self._engine.stopped:
             self._engine.stop(wished.stops, self._now_s)
             self._phase = Phase.ABORTED
             self._told_s = -TELL_S
@@ -282,6 +296,8 @@ class Draining:
             if moment.what in _NOTED:
                 self._entries.append(self._scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
         self._untold += new
+        if any(moment.what not in _NO_PROGRESS for moment in new):
+            self._happened_s = self._now_s
 
     def _listen_now(self) -> None:
         untold, self._untold = self._untold, []
@@ -299,6 +315,12 @@ class Draining:
             self._told_s = now_s
             self._journal.tell(self._phase, stands.said)
 
+    def _tell_why(self) -> None:
+        now_s = self._now_s
+        if now_s - max(self._happened_s, self._explained_s) >= EXPLAIN_S:
+            self._explained_s = now_s
+            self._explain(reasons(self._engine, now_s), now_s - self._happened_s)
+
     def _end(self) -> Ended:
         self._show(standing(self._engine, self._course, self._now_s))
         if self._ended is None:
@@ -314,7 +336,18 @@ class Draining:
         not_ready = tuple(coming(engine))
         now_s = self._now_s
         paused_s = engine.paused_s(now_s)
-        return Record(engine.plan, tuple(engine.moments), now_s, waiting, engine.undone, not_ready, paused_s)
+        return Record(
+            engine.plan,
+            tuple(engine.moments),
+            now_s,
+            waiting,
+            engine.undone,
+            not_ready,
+            paused_s,
+            engine.drained_s,
+            engine.placed,
+            engine.cordoned_only,
+        )
 
     def _keep(self) -> None:
         if self._entries:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Noted, Verb
-from kubectl_eksdoc.core.plan.drain.outcome import Target
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
+from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -36,7 +38,9 @@ def engine_again(
     Waves are made anew, and their numbers go on after the last one that was begun.
     """
     plan = rest_of(cluster, journaled, policy)
-    engine = Engine(plan, Seen(cluster), limits, hooks, run)
+    known = {target.node.uid for target in plan.targets}
+    skipped = tuple(_skipped(node) for node in _skipped_nodes(cluster, journaled) if node.uid not in known)
+    engine = Engine(plan, Seen(cluster), limits, hooks, run, skipped)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
@@ -52,10 +56,24 @@ def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> Drai
     over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
     order = tuple(aim.node for aim in aims)  # it was decided when the run began
+    skipped = {node.uid for node in _skipped_nodes(cluster, journaled)}  # nothing is scheduled onto them
+    cluster = replace(cluster, nodes=tuple(cordoned(n) if n.uid in skipped else n for n in cluster.nodes))
     meant = replace(policy, delete_past_budget=policy.delete_past_budget - _spent(cluster, journaled))
     waiting = replace(meant, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
     plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting)
     return replace(plan, policy=meant, targets=_numbered(plan, journaled.last_wave))
+
+
+def _skipped_nodes(cluster: Cluster, journaled: Journaled) -> tuple[Node, ...]:
+    """The targets that the run cordons and does not drain, but for those that another client has uncordoned."""
+    begun = journaled.begun
+    uids = {aim.uid for aim in begun.skipped if aim.node not in journaled.uncordoned} if begun is not None else set()
+    return tuple(node for node in cluster.nodes if node.uid in uids)
+
+
+def _skipped(node: Node) -> Target:
+    why = ("it was not to be drained when the run began",)
+    return Target(node, TargetVerdict.SKIPPED, 0, 0, 0, 0, why, cordon_only=True)
 
 
 def _numbered(plan: DrainPlan, before: int) -> tuple[Target, ...]:

@@ -15,8 +15,9 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.reasons import Reason
 from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
+from kubectl_eksdoc.core.run.scribe import Scribe, aims_of, skipped_by
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.errors import Drifted
@@ -29,9 +30,9 @@ from kubectl_eksdoc.flows.run.resuming import engine_again
 @dataclass(frozen=True, slots=True)
 class Running:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
-    sees where it stands; `hooks`: which of `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is
-    held, and kept alive, by whoever made this. `check` raises what forbids to drain by a plan of the cluster as it
-    is."""
+    sees where it stands, `explain` is told every minute in which nothing happens why; `hooks`: which of
+    `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is held, and kept alive, by whoever made
+    this. `check` raises what forbids to drain by a plan of the cluster as it is."""
 
     field: Field
     journal: RunJournal
@@ -43,6 +44,7 @@ class Running:
     show: Callable[[Standing], object] = lambda standing: None
     hooks: frozenset[str] = frozenset()
     check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None
+    explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         leader=running.lock.holder,
         aims=aims_of(plan),
         asked=told.asked,
+        skipped=skipped_by(plan),
     )
     running.journal.begin(begun)
     return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks, told.run), cluster, scribe, running)
@@ -144,5 +147,6 @@ def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -
         running.show,
         Replanning(engine, cluster),
         running.limits.away_s,
+        running.explain,
     )
     return made.to_the_end()

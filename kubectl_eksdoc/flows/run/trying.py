@@ -45,7 +45,7 @@ def try_first(plan: DrainPlan, trial: Trial) -> Tried:
 
 def _first(plan: DrainPlan) -> Iterator[tuple[str, Cordon | OfPod]]:
     for target in plan.targets:
-        if target.order:
+        if target.order or target.cordon_only:
             yield target.node.name, Cordon(target.node.name, target.node.uid)
     first = [eviction for eviction in plan.evictions if eviction.round == 1 and not eviction.manner.waits_s]
     for eviction in sorted(first, key=lambda each: each.position)[:MOST]:

@@ -103,6 +103,8 @@ def _times(plan: Fields) -> TimesOutline | None:
     bound = plan.inside_or_null("lowerBound")
     if estimate is None:
         return None
+    # Before that was written, the bound was that of the estimate's pace.
+    decides = estimate.inside_or_null("decides") if "decides" in estimate.names() else bound
     gap = None if plan.value("gap") is None else plan.number("gap")
     told = "usualSeconds" in estimate.names()  # before that was written, p50 was the usual run
     sampled = told and not ("sampledRuns" in estimate.names() and estimate.number("sampledRuns") == 0)
@@ -112,6 +114,6 @@ def _times(plan: Fields) -> TimesOutline | None:
         usual_s=estimate.number("usualSeconds" if told else "p50"),
         peak_away=estimate.whole("peakAway"),
         bound_s=bound.number("seconds") if bound else None,
-        binds=f"{bound.text('binding')} {bound.text_or_null('subject')}".rstrip() if bound else "",
+        binds=f"{decides.text('binding')} {decides.text_or_null('subject')}".rstrip() if decides else "",
         gap=gap,
     )

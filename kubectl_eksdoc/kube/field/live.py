@@ -51,14 +51,15 @@ class LiveField:
         *,
         journal: str = "",
         fence: Fence = unfenced,
+        confirm: Fence = unfenced,
         workers: int = WORKERS,
         around: Surroundings | None = None,
         patience: Patience | None = None,
         following: Following | None = None,
     ) -> None:
         """`run` is the id that is noted on nodes it changes and workloads it restarts, `journal` the namespace of its
-        journal. `fence` is asked from several threads, right before each request that changes something. The last three
-        exist for tests.
+        journal. `fence` and `confirm` are asked from several threads, right before each request that changes something,
+        as `Sender` has it. The last three exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
@@ -78,7 +79,7 @@ class LiveField:
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
-        sender = Sender(Exchanges(access, soon, self._timing), self._behind(fence))
+        sender = Sender(Exchanges(access, soon, self._timing), self._behind(fence), confirm)
         swapping = Swapping(self._transport, sender, self._timing)
         marking, restarts = Marking(run, swapping, journal), Restarts(run, swapping)
         for _ in range(workers):

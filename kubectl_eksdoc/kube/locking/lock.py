@@ -7,6 +7,9 @@ was sent, and a margin shorter. No clock of one machine is ever compared with an
 that it is for. Between `held` and the arrival of an act time passes, too: the margin is for that, for clocks of several
 API servers that differ, and for nothing longer.
 
+Between two renewals somebody may take or remove it though its time is not over: by hand, or by a tool that does not
+keep to this. So the cluster is asked once more right before each act that cannot be taken back (`confirm`).
+
 Who could not renew it in time may hold it again where nobody else did meanwhile: it has our name still, and has not
 changed hands. But what was decided before is not to be done any more: the lock stays shut until somebody has looked at
 everything anew, and says so (`go_on`).
@@ -16,10 +19,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from math import inf
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.locks import Held
-from kubectl_eksdoc.errors import ClusterError, Locked, LockLost
+from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable
 from kubectl_eksdoc.kube.locking import lease, losses
 from kubectl_eksdoc.kube.locking.gaps import Gaps
 from kubectl_eksdoc.kube.locking.lease import LeaseSeen
@@ -44,8 +48,9 @@ class _Hold:
 
 
 class Lock:
-    """`holder` names host, process and run, and must be nobody else's. `held`, `must_be_held` and what is left of it
-    may be asked from any thread. `regained` and `go_on` are for whoever relies on it, the rest for who keeps it alive.
+    """`holder` names host, process and run, and must be nobody else's. `held`, `must_be_held`, `confirm` and what is
+    left of it may be asked from any thread. `regained` and `go_on` are for whoever relies on it, the rest for who keeps
+    it alive.
     """
 
     def __init__(
@@ -68,6 +73,8 @@ class Lock:
         self._lost: LockLost | None = None  # why we surely do not hold it any more
         self._failed = ""  # what became of the last renewal, "" if it went well
         self._gaps = Gaps()
+        self._confirming = threading.Lock()
+        self._confirmed_s = -inf  # the last look that found it ours began then
         self._told = threading.Event()  # that it is ours again, or lost
 
     def held(self, now_s: float | None = None) -> bool:
@@ -85,6 +92,20 @@ class Lock:
         """
         if self._gaps.is_open or not self.held():
             raise self._why_not()
+
+    def confirm(self) -> None:
+        """Look into the cluster whether it is ours. What several threads want at once is one look, if it begins after
+        they asked.
+
+        Raises:
+            LockLost: it is not; LockInDoubt: as `must_be_held`.
+            Unreachable, Unauthorized, Forbidden: nobody could tell.
+        """
+        asked_s = self._clock.monotonic()
+        with self._confirming:
+            self.must_be_held()
+            if self._confirmed_s <= asked_s:
+                self._confirm()
 
     @property
     def doubted_s(self) -> float:
@@ -217,6 +238,25 @@ class Lock:
             self._there.check(sent, CREATE if found is None else UPDATE)
             pause.after(sent)
         raise self._there.unreachable(sent or UNASKED)
+
+    def _confirm(self) -> None:
+        """Raises: as `confirm`."""
+        where, sent = self._there.where, UNASKED
+        for pause in self._there.tries.each(self._clock):
+            hold, since_s = self._hold, self._clock.monotonic()
+            sent = self._there.ask("GET")
+            if sent.code == 404:
+                raise self._holds_no_more(losses.removed(where))
+            if sent.ok:
+                found = lease.seen(sent.doc)
+                if found.holder != self.holder or (hold and found.transitions != hold.lease.transitions):
+                    raise self._holds_no_more(losses.taken(where, found.holder))
+                self._confirmed_s = since_s
+                return
+            self._there.check(sent, GET)
+            pause.after(sent)
+            self.must_be_held()
+        raise Unreachable(f"whether the lock {where} is still ours cannot be read: {said(sent)}")
 
     def _is_free(self, found: LeaseSeen) -> bool:
         ours = found.holder in ("", self.holder)

@@ -16,21 +16,21 @@ class ServerTime:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._date: datetime | None = None
-        self._asked_s = 0.0
+        self._told: tuple[datetime, float] | None = None  # both at once: several threads ask
 
     def told(self, date: datetime | None, asked_s: float) -> None:
         """`asked_s`: when it was asked, by the monotonic clock."""
         if date is not None:
-            self._date, self._asked_s = date, asked_s
+            self._told = date, asked_s
 
     @property
     def date(self) -> datetime | None:
         """The last one that was told: the earliest that fits the moment of that answer."""
-        return self._date
+        return self._told[0] if self._told is not None else None
 
     def latest(self) -> datetime | None:
         """The latest that fits now; None where no server told its time."""
-        if self._date is None:
+        if self._told is None:
             return None
-        return self._date + timedelta(seconds=1 + self._clock.monotonic() - self._asked_s)
+        date, asked_s = self._told
+        return date + timedelta(seconds=1 + self._clock.monotonic() - asked_s)

@@ -9,16 +9,18 @@ from typing import cast
 
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Headroom
+from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, moment, remedy, strings
 from kubectl_eksdoc.render.drain.comparison.document import comparison_fields
-from kubectl_eksdoc.render.drain.fence import NO_RE_EVICTIONS
+from kubectl_eksdoc.render.drain.fence import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.since.document import since_fields
@@ -46,7 +48,8 @@ def document(view: DrainView) -> Fields:
         "budgets": [_budget(h) for h in view.budgets],
         "findings": [finding(f) for f in view.findings],
         "blockers": [finding(f) for f in view.blockers],
-        "notJudged": strings(NOT_JUDGED),
+        "mayBePending": [_subject(each) for each in view.plan.tight],
+        "notJudged": strings(view.plan.not_judged),
         "handoffs": [_handoff(h) for h in view.handoffs],
         **_comparison(view),
     }
@@ -69,6 +72,7 @@ def _options(policy: DrainPolicy) -> Fields:
         "skipDeletingAfterSeconds": policy.skip_deleting_after,
         "partial": policy.partial,
         "evictProtected": policy.evict_protected,
+        "cordonSkipped": policy.cordon_skipped,
         "surgeSingles": policy.surge_singles,
         "waitJobsSeconds": policy.wait_jobs or None,
         "deletePastBudget": strings(sorted(policy.delete_past_budget)),
@@ -105,6 +109,24 @@ def _estimate(view: DrainView) -> Fields | None:
         "peakAway": estimate.peak_away,
         "assumptions": strings(estimate.assumptions),
         "bake": bake_fields(view.bake),
+        "decides": _decides(estimate),
+    }
+
+
+def _decides(estimate: Estimate) -> Json:
+    """What the estimate would change with; null where nothing is scarce."""
+    if not estimate.bounds:
+        return None
+    binds = estimate.bounds[0]
+    return {
+        "binding": binds.name.value,
+        "subject": known(binds.subject),
+        "about": binds.about,
+        "relax": binds.relax,
+        "tried": [
+            {"change": r.change, "seconds": _seconds(r.makespan_s), "saves": _seconds(r.saved_s)}
+            for r in estimate.relaxations
+        ],
     }
 
 
@@ -124,7 +146,8 @@ def _wave(number: int, view: DrainView) -> Fields:
 
 def _re_evictions(view: DrainView) -> Fields | None:
     """Pods that are evicted twice, and what that number rests on; null when nothing is evicted."""
-    return {"count": 0, "because": NO_RE_EVICTIONS} if view.evictions else None
+    because = BUT_OPEN if view.plan.open_targets else NO_RE_EVICTIONS
+    return {"count": 0, "because": because} if view.evictions else None
 
 
 def _tried(tried: Tried) -> Fields:
@@ -133,24 +156,19 @@ def _tried(tried: Tried) -> Fields:
 
 
 def _lower_bound(view: DrainView) -> Fields | None:
-    """What no order can beat; null when nothing is drained."""
+    """What no run can beat, whatever its order and however fast pods are; null when nothing is drained."""
     estimate = view.plan.estimate
-    if estimate is None or not estimate.bounds:
+    if estimate is None or not estimate.least:
         return None
-    binds = estimate.bounds[0]
+    binds = estimate.least[0]
     return {
         "seconds": _seconds(binds.seconds),
         "binding": binds.name.value,
         "subject": known(binds.subject),
         "about": binds.about,
-        "relax": binds.relax,
         "all": [
             {"binding": b.name.value, "subject": known(b.subject), "seconds": _seconds(b.seconds)}
-            for b in estimate.bounds
-        ],
-        "tried": [
-            {"change": r.change, "seconds": _seconds(r.makespan_s), "saves": _seconds(r.saved_s)}
-            for r in estimate.relaxations
+            for b in estimate.least
         ],
     }
 
@@ -184,6 +202,7 @@ def _target(target: Target, view: DrainView) -> Fields:
         "createdAt": moment(node.created_at),
         "unschedulable": node.unschedulable,
         "providerID": known(node.provider_id),
+        "cordonOnly": target.cordon_only,
         "why": strings(target.why),
         "needs": strings(target.needs),
     }
@@ -210,6 +229,10 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "restartsUid": None if manner.restarts is None else manner.restarts.uid,
         "waitsSeconds": _seconds(manner.waits_s) if manner.waits_s else None,
     }
+
+
+def _subject(of: Subject) -> Fields:
+    return {"kind": of.kind, "namespace": known(of.namespace), "name": of.name}
 
 
 def controller(pod: Pod) -> str | None:

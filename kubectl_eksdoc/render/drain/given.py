@@ -16,6 +16,7 @@ def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", orde
         **_pace(policy, order_file),
         "surge-singles": policy.surge_singles,
         "wait-jobs": f"{policy.wait_jobs}s" if policy.wait_jobs else "",
+        "no-cordon-skipped": not policy.cordon_skipped,
         "delete-past-budget": sorted(policy.delete_past_budget),
         "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
         "assume-fixed": sorted(policy.assume_fixed),

@@ -95,7 +95,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
         Column("VERDICT"),
         Column("WHY", floor=45, lines=6),
     ]
-    causes = {} if full else _causes(view)
+    named = {} if full else causes(view)
     rows: list[Row] = [
         [
             target.node.name,
@@ -104,7 +104,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
             _version(target),
             str(target.left),
             _signed(TARGET_SIGN[target.verdict], target.verdict.value),
-            "; ".join(causes.get(target.node.name, target.why)),
+            "; ".join(named.get(target.node.name, target.why)),
         ]
         for target in view.targets
         if not target.order
@@ -112,7 +112,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
     return columns, rows
 
 
-def _causes(view: DrainView) -> dict[str, list[str]]:
+def causes(view: DrainView) -> dict[str, list[str]]:
     """For each node what holds it up, by code: ``budget-never-allows shop/ads, shop/sale``."""
     subjects: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for group in grouped(view.blockers, view):

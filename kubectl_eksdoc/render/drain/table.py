@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
-from kubectl_eksdoc.render.drain import afterwards, rows, steps, timeline
+from kubectl_eksdoc.render.drain import afterwards, fence, rows, steps, timeline
 from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
 from kubectl_eksdoc.render.drain.comparison import screen, words
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
@@ -63,7 +62,7 @@ def _text(view: DrainView, look: Look, full: bool, steps: bool = True) -> str:
         _unknowns(view, look, full),
         _unread(view, look, full),
         _notes(view, look),
-        _not_judged(look),
+        _not_judged(view, look),
         _afterwards(view, look, full),
         _next(view, look) if steps else [],
     ]
@@ -139,7 +138,12 @@ def _timeline(view: DrainView, look: Look) -> list[str]:
 
 def _undrained(view: DrainView, look: Look, full: bool) -> list[str]:
     lines = _drawn(rows.undrained(view, full), look, full, _MOST_ROWS)
-    return _titled("TARGETS that are not drained", lines, look)
+    if not lines:
+        return []
+    title = wrap(
+        shown(f"TARGETS that are not drained{fence.not_drained(view)}", look), look.columns, rest=" " * _INDENT
+    )
+    return [*(look.paint(text, Tone.TITLE) for text in title), *lines]
 
 
 def _left_summary(view: DrainView, look: Look) -> list[str]:
@@ -215,8 +219,8 @@ def _notes(view: DrainView, look: Look) -> list[str]:
     return _titled("NOTES", lines, look)
 
 
-def _not_judged(look: Look) -> list[str]:
-    lines = [t for text in NOT_JUDGED for t in wrap(shown(text, look), look.columns, first=" " * _INDENT)]
+def _not_judged(view: DrainView, look: Look) -> list[str]:
+    lines = [t for text in view.plan.not_judged for t in wrap(shown(text, look), look.columns, first=" " * _INDENT)]
     return _titled("NOT JUDGED by this plan", lines, look)
 
 

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.drain import afterwards, rows, timeline
+from kubectl_eksdoc.render.drain import afterwards, fence, rows, timeline
 from kubectl_eksdoc.render.drain.comparison import ticket as against
 from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.evidence import evidence
-from kubectl_eksdoc.render.drain.fence import fence
 from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
@@ -97,17 +95,20 @@ def _sections(view: DrainView, look: Look, most: int) -> Iterable[tuple[str, lis
     yield "Estimate", [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(view)]
     yield "Before the first eviction", _fence(view)
     yield timeline.TITLE, _timeline(view, look)
-    yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
+    yield (
+        escape(f"Targets that are not drained{fence.not_drained(view)}"),
+        _table(rows.undrained(view, full=True), "targets", most),
+    )
     yield "Budgets that matter", _table(rows.budgets(view), "budgets", most)
     yield "Unknown: what could not be judged is not taken as fine", _unknowns(view, most)
     missing = [read for read in view.cluster.reads if not read.known]
     yield "Not read", _table(rows.unread(missing), "kinds", most)
     yield "Notes", [f"- {escape(note)}" for note in view.cluster.notes]
-    yield "Not judged by this plan", [f"- {escape(text)}" for text in NOT_JUDGED]
+    yield "Not judged by this plan", [f"- {escape(text)}" for text in view.plan.not_judged]
 
 
 def _fence(view: DrainView) -> list[str]:
-    step = fence(view)
+    step = fence.fence(view)
     return [] if step is None else [f"{escape(step.text)}:", "", *markdown.block([step.command])]
 
 

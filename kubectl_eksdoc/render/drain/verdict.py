@@ -116,19 +116,23 @@ def estimate_lines(view: DrainView) -> list[str]:
     if estimate is None:
         return [NO_TIMES]
     lines = [f"At most {counted(estimate.peak_away, 'pod')} away at one moment."]
+    if estimate.least:
+        least = estimate.least[0]
+        lines.append(f"No run takes less than {duration(least.seconds)}, even if pods stop at once: {least.about}.")
     if estimate.bounds:
-        binds = estimate.bounds[0]
-        least = f"no order of these evictions takes less than {duration(binds.seconds)}"
-        lines.append(f"If pods are as usual, {least}: {binds.about}.")
-        if estimate.gap is not None:
-            more = f"{estimate.gap:.0%} more" if estimate.gap >= 0.005 else "no longer"
-            lines.append(f"This one then takes {duration(estimate.usual_s)}, {more}.")
+        lines.append(f"What decides: {estimate.bounds[0].about}{_of_any_order(estimate.gap)}.")
     lines += [
         f"With {tried.change} it would take {duration(tried.makespan_s)}."
         for tried in estimate.relaxations
         if tried.saved_s >= 1
     ]
     return [*lines, "It assumes that:", *(f"- {text}" for text in estimate.assumptions)]
+
+
+def _of_any_order(gap: float | None) -> str:
+    if gap is None:
+        return ""
+    return f"; no other order is more than {gap:.0%} faster" if gap >= 0.005 else "; no other order is faster"
 
 
 def blocker_count(groups: tuple[Group, ...]) -> str:

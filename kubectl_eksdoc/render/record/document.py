@@ -22,6 +22,21 @@ def times(view: RecordView) -> Fields:
     }
 
 
+def placements(view: RecordView) -> Fields:
+    """`placements` is null where it was not seen onto which nodes replacements were scheduled."""
+    record = view.record
+    rows: list[Json] = [
+        {"node": each.node, "planned": each.planned, "scheduled": each.placed, "target": each.target}
+        for each in record.placements
+    ]
+    seen = record.placed is not None
+    return {
+        "placements": rows if seen else None,
+        "onTargets": record.on_targets if seen else None,
+        "cordonedOnly": strings(record.cordoned_only),
+    }
+
+
 def troubles(view: RecordView) -> Fields:
     """What did not go as planned, as lists."""
     return {

@@ -79,6 +79,15 @@ def _left(node: NodeRun, most: int | None) -> str:
     return pods if node.begun_s is not None else f"never begun: {pods}"
 
 
+def placements(view: RecordView) -> Drawn:
+    columns = [Column("NODE", middle=True), Column("PLANNED", right=True), Column("SCHEDULED", right=True), Column("")]
+    shown = view.record.placements if view.record.placed is not None else ()
+    return columns, [
+        [each.node, str(each.planned), str(each.placed), Cell("✗ a target", BAD[1]) if each.target else ""]
+        for each in shown
+    ]
+
+
 def faults(view: RecordView) -> Drawn:
     columns = [Column("TIME", right=True), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
     return columns, [[duration(m.at_s), m.subject, m.why] for m in view.faults]

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_REHEARSAL
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
-from kubectl_eksdoc.render.record.document import node, seconds, times, troubles
+from kubectl_eksdoc.render.record.document import node, placements, seconds, times, troubles
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal import words
 
@@ -25,6 +25,7 @@ def document(view: RecordView) -> Fields:
         **times(view),
         "nodes": [node(each) for each in view.nodes],
         "moments": [_moment(moment) for moment in view.moments],
+        **placements(view),
         **troubles(view),
         "differences": strings(words.differences(view)),
         "notShown": strings(words.NOT_SHOWN),

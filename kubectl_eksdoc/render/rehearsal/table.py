@@ -8,6 +8,7 @@ from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.record import rows, titles
 from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.record.words import cordoned_only, placed
 from kubectl_eksdoc.render.rehearsal import words
 from kubectl_eksdoc.render.sections import MARGIN, drawn, titled, told
 from kubectl_eksdoc.render.text import shown, wrap
@@ -31,6 +32,7 @@ def _text(view: RecordView, look: Look, full: bool) -> str:
         drawn(titles.NODES, rows.nodes(view), look, full),
         _timeline(view, look) if full else [],
         drawn(titles.NOT_EMPTIED, rows.not_emptied(view), look, full),
+        drawn(titles.PLACEMENTS, rows.placements(view), look, full) if full else [],
         drawn(titles.FAULTS, rows.faults(view), look, full),
         drawn(titles.REFUSALS, rows.refusals(view), look, full),
         drawn(titles.PENDING, rows.pending(view), look, full),
@@ -47,7 +49,7 @@ def _text(view: RecordView, look: Look, full: bool) -> str:
 
 def _summary(view: RecordView, look: Look) -> list[str]:
     lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(words.verdict(view), look), look.columns)]
-    for text in (words.new_nodes(view), words.plan_in_words(view)):
+    for text in (words.new_nodes(view), placed(view), cordoned_only(view), words.plan_in_words(view)):
         lines += wrap(shown(text, look), look.columns) if text else []
     return lines
 

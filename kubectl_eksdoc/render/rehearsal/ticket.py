@@ -11,6 +11,7 @@ from kubectl_eksdoc.render.markdown import escape
 from kubectl_eksdoc.render.record import rows, titles
 from kubectl_eksdoc.render.record.tickets import chart, moments
 from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.record.words import cordoned_only, placed
 from kubectl_eksdoc.render.rehearsal import words
 from kubectl_eksdoc.render.sections import Title
 from kubectl_eksdoc.render.tickets import cluster, fitting, items, origin, table
@@ -23,7 +24,7 @@ def ticket(view: RecordView, look: Look) -> str:
 
 def _ticket(view: RecordView, look: Look, most: int) -> str:
     lines = [f"## Drain rehearsal for {cluster(view.cluster)}", "", f"**{escape(words.verdict(view))}**", ""]
-    for text in (words.new_nodes(view), words.plan_in_words(view)):
+    for text in (words.new_nodes(view), placed(view), cordoned_only(view), words.plan_in_words(view)):
         lines += [escape(text), ""] if text else []
     lines.append(origin(view.cluster, view.tool_version))
     for title, body in _sections(view, look, most):
@@ -37,6 +38,7 @@ def _sections(view: RecordView, look: Look, most: int) -> Iterable[tuple[Title, 
     yield titles.NODES, table(rows.nodes(view), "nodes", most)
     yield titles.TIMELINE, chart(view, look)
     yield titles.NOT_EMPTIED, table(rows.not_emptied(view, most), "nodes", most)
+    yield titles.PLACEMENTS, table(rows.placements(view), "nodes", most)
     yield titles.FAULTS, table(rows.faults(view), "faults", most)
     yield titles.REFUSALS, table(rows.refusals(view), "causes", most)
     yield titles.PENDING, table(rows.pending(view), "pods", most)

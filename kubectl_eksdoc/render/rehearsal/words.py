@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.run.moments import ASKED, Happened
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.record.words import asked
+from kubectl_eksdoc.render.record.words import asked, held_by_name
 from kubectl_eksdoc.render.text import counted, joined, listing
 from kubectl_eksdoc.render.times import duration
 
@@ -80,6 +80,8 @@ def differences(view: RecordView) -> tuple[str, ...]:
         _missing(view),
         _not_made(view),
         _refused(view),
+        _on_targets(view),
+        held_by_name(view),
         _twice(view),
         _waiting(view),
     )
@@ -152,6 +154,13 @@ def _not_made(view: RecordView) -> str:
 def _refused(view: RecordView) -> str:
     count = sum(each.times for each in view.refusals)
     return f"Evictions were refused {counted(count, 'time')}; the plan expects no refusal." if count else ""
+
+
+def _on_targets(view: RecordView) -> str:
+    count = view.record.on_targets
+    if not count:
+        return ""
+    return f"{counted(count, 'replacement')} {_was(count)} scheduled onto targets; the plan has all on other nodes."
 
 
 def _twice(view: RecordView) -> str:

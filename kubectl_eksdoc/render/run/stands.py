@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
+from kubectl_eksdoc.core.run.reasons import Reason
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import counted, cut, listing, shown
@@ -22,10 +26,33 @@ def progress(stands: Standing, look: Look) -> str:
     reason = stands.stopped or stands.held
     if reason:
         parts.append(f"{'stopping' if stands.stopped else 'held'}: {reason}")
+    elif stands.unready:
+        parts.append(f"{counted(len(stands.unready), 'replacement')} not Ready yet")
     elif stands.waits:
         parts.append(f"{counted(len(stands.waits), 'pod')} waiting")
     dot = " | " if look.ascii else " · "
     return cut(dot.join(shown(part, look) for part in parts), look.columns - 1, look)
+
+
+_MOST_REASONS = 5
+
+
+def why_it_waits(reasons: Sequence[Reason], for_s: float, now: datetime, look: Look) -> list[str]:
+    """``08:34:18Z  waiting     shop/web-1 on blue-2 (+2), for 2m10s: budget …; usually …; see: kubectl …``."""
+    head = f"{now:%H:%M:%S}Z  {'waiting':<11}"
+    if not reasons:
+        return [f"{head} nothing has happened for {duration(for_s)}"]
+    lines = [f"{head} {shown(_reason(each), look)}" for each in reasons[:_MOST_REASONS]]
+    if (more := len(reasons) - _MOST_REASONS) > 0:
+        lines.append(f"{head} and for {more} more")
+    return lines
+
+
+def _reason(reason: Reason) -> str:
+    of = reason.of + (f" (+{reason.more})" if reason.more else "")
+    of += f", for {duration(reason.for_s)}" if reason.for_s is not None else ""
+    why = f"{of}: {reason.why}" if of else reason.why
+    return "; ".join(filter(None, (why, reason.usual, f"see: {reason.remedy}" if reason.remedy else "")))
 
 
 def left_by_stopping(stands: Standing) -> str:
@@ -37,6 +64,8 @@ def left_by_stopping(stands: Standing) -> str:
         parts.append(f"{counted(len(stands.half), 'node')} half empty")
     if stands.cordoned:
         parts.append(f"{len(stands.cordoned)} cordoned and full")
+    if stands.cordoned_only:
+        parts.append(f"{len(stands.cordoned_only)} skipped and cordoned")
     return ", ".join(parts) or "nothing is half done"
 
 
@@ -51,6 +80,9 @@ def stop_in_full(stands: Standing) -> str:
         said.append(f"Half empty: {names}.")
     if stands.cordoned:
         said.append(f"Cordoned and still full: {listing(stands.cordoned, _MOST_NAMES, Look())}.")
+    if stands.cordoned_only:
+        names = listing(stands.cordoned_only, _MOST_NAMES, Look())
+        said.append(f"Skipped, and cordoned until a rollback: {names}.")
     return " ".join(said) or "Nothing is half done."
 
 

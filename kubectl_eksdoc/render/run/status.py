@@ -211,8 +211,9 @@ def _next(view: StatusView, led: bool) -> list[str]:
         else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
     )
     if journaled.cordoned:
-        count = len(journaled.cordoned)
-        found.append(f"kubectl eksdoc drain rollback {run}: give {count} cordoned node{'s' * (count > 1)} back")
+        count, planned = len(journaled.cordoned), len(journaled.begun.aims) if journaled.begun is not None else 0
+        asks = f" (in a script: --yes --expect-nodes {planned})" if planned else ""
+        found.append(f"kubectl eksdoc drain rollback {run}: give {count} cordoned node{'s' * (count > 1)} back{asks}")
     return found
 
 

@@ -6,6 +6,8 @@ from kubectl_eksdoc.render.drain import afterwards
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.record import rows, titles
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.record.words import cordoned_only, placed
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
@@ -22,6 +24,8 @@ def table(view: RunView, look: Look, full: bool = False) -> str:
         head,
         drawn(titles.NODES, rows.nodes(record), look, full),
         drawn(titles.NOT_EMPTIED, rows.not_emptied(record), look, full),
+        _placed(record, look),
+        drawn(titles.PLACEMENTS, rows.placements(record), look, full) if full else [],
         drawn(titles.REFUSALS, rows.refusals(record), look, full),
         drawn(titles.PENDING, rows.pending(record), look, full),
         told(AGAINST, words.against_plan(view), look),
@@ -29,6 +33,11 @@ def table(view: RunView, look: Look, full: bool = False) -> str:
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _placed(record: RecordView, look: Look) -> list[str]:
+    said = [text for text in (placed(record), cordoned_only(record)) if text]
+    return [line for text in said for line in wrap(shown(text, look), look.columns)]
 
 
 def _after(view: RunView, look: Look, full: bool) -> list[str]:

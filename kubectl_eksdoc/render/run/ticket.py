@@ -11,6 +11,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape
 from kubectl_eksdoc.render.record import rows, titles
 from kubectl_eksdoc.render.record.tickets import chart, moments
+from kubectl_eksdoc.render.record.words import cordoned_only, placed
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.table import AGAINST, NEXT
 from kubectl_eksdoc.render.run.view import Outcome, RunView
@@ -48,6 +49,14 @@ def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[
     yield titles.NODES.heading, table(rows.nodes(record), "nodes", most)
     yield titles.TIMELINE.heading, chart(record, look)
     yield titles.NOT_EMPTIED.heading, table(rows.not_emptied(record, most), "nodes", most)
+    yield (
+        "Placements",
+        [
+            *items(each for each in (placed(record), cordoned_only(record)) if each),
+            "",
+            *table(rows.placements(record), "nodes", most),
+        ],
+    )
     yield titles.REFUSALS.heading, table(rows.refusals(record), "causes", most)
     yield titles.PENDING.heading, table(rows.pending(record), "pods", most)
     handoffs = record.planned.handoffs[:most] if view.outcome is Outcome.DONE else ()

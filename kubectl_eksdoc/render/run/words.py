@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.record import WAITED_S
 from kubectl_eksdoc.render.drain.verdict import baked
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.words import asked
+from kubectl_eksdoc.render.record.words import asked, held_by_name
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.text import counted, listing, sentences
 from kubectl_eksdoc.render.times import duration
@@ -26,7 +27,10 @@ def verdict(view: RunView) -> str:
     total, undone = len(record.nodes), len(record.not_emptied)
     counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(record) or 'no eviction'}"
     paused_s = record.record.paused_s
-    took = f"in {duration(record.ended_s)}" + (f" ({duration(paused_s)} of it paused)" if paused_s else "")
+    drain_s, ready_s = record.record.drain_s, record.record.ready_s
+    took = f"in {duration(drain_s)}" + (f" ({duration(paused_s)} of it paused)" if paused_s else "")
+    if ready_s >= WAITED_S and view.outcome is not Outcome.STOPPED and not record.record.unready:
+        took = f"{took}, their replacements Ready {duration(ready_s)} later"
     if view.outcome is Outcome.STOPPED:
         return sentences(f"Stopped: {view.stopped}", f"{counts} {took}; {_planned(view)}")
     head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
@@ -43,7 +47,7 @@ def _differences(view: RunView) -> Iterator[str]:
     if view.resumed:
         yield "This part of the run was planned anew when it was resumed: times are from then."
     if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
-        took_s = record.ended_s - record.waited_s
+        took_s = record.record.drain_s - record.waited_s
         late = took_s - estimate.p50_s
         share = late / estimate.p50_s if estimate.p50_s else 0.0
         than = "longer" if late > 0 else "less"
@@ -57,12 +61,15 @@ def _differences(view: RunView) -> Iterator[str]:
     if refused := sum(each.times for each in record.refusals):
         times = record.asked.total() + refused
         yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."
+    if said := held_by_name(record):
+        yield said
     if record.re_evicted:
         yield f"Evicted more than once, by name: {listing(record.re_evicted, _MOST_NAMES, Look())}."
     if waiting := [each.pod for each in record.pending if not each.before]:
         yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
     if coming := [each.pod for each in record.record.coming]:
-        yield f"Not Ready at the end, or not yet: {listing(coming, _MOST_NAMES, Look())}."
+        when = f"{duration(record.record.ready_s)} after the last node was done" if record.record.unready else ""
+        yield f"Not Ready {when or 'at the end, or not yet'}: {listing(coming, _MOST_NAMES, Look())}."
     if (held := _held(record.moments, record.ended_s)) is not None:
         yield held
     happened = {moment.what for moment in record.moments}

@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.render.drain import fence
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, listing
 from kubectl_eksdoc.render.times import duration
@@ -151,7 +152,6 @@ def _drain(prepared: Prepared) -> list[Line]:
     assert view is not None, "something is drained"
     plan, nodes = view.plan, listing(prepared.nodes, _MOST_NAMES, Look())
     left = len(plan.targets) - len(prepared.nodes)
-    not_done = f", and leave {counted(left, 'node')} out" if left else ""
     estimate = plan.estimate
     lasts = "how long is not known"
     if estimate is not None:
@@ -163,7 +163,8 @@ def _drain(prepared: Prepared) -> list[Line]:
     bare = sum(not eviction.budget for eviction in plan.evictions)
     lines: list[Line] = [
         f"Will      {cordon} {counted(len(prepared.nodes), 'node')} ({nodes}) and evict "
-        f"{counted(len(plan.evictions) - len(past), 'pod')}{not_done}",
+        f"{counted(len(plan.evictions) - len(past), 'pod')}",
+        *([f"Skipped   {fence.skipped_briefly(view)}; load balancers still send to them"] if left else []),
         f"Will not  {'go past any budget' if not past else 'go past budgets but for the pods below'}, delete nodes",
         f"Lasts     {lasts}",
         "",

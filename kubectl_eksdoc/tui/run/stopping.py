@@ -87,7 +87,8 @@ def lines(state: RunState) -> list[Line]:
     if state.over:
         return ["The run is over meanwhile.", "", "esc closes this."]
     half = stands.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
-    begun = [node for node in state.chronicle.nodes.values() if node.state is not NodeState.QUEUED]
+    begun = sum(node.state is not NodeState.QUEUED for node in state.chronicle.nodes.values())
+    begun += len(state.standing.cordoned_only) if state.standing is not None else 0
     pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
     held: list[Line] = [(sentences(f"Held: {words.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
     return [
@@ -97,7 +98,7 @@ def lines(state: RunState) -> list[Line]:
         f"space   {pause}",
         *(["w       finish the wave that is under way, then stop"] if _has_waves(state) else []),
         "s       stop: ask for nothing more, wait until what leaves has gone; nodes stay cordoned",
-        f"R       stop, and give back {counted(len(begun), 'node')} that this run has begun (you type for it)",
+        f"R       stop, and give back {counted(begun, 'node')} that this run has cordoned (you type for it)",
         ("X       leave at once: what was asked for comes to its end unseen", Tone.WARN),
         "",
         "A run that was stopped can be gone on with later, from any machine: drain resume.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.run.chronicle import NodeState
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.record.words import cordoned_only, placed
 from kubectl_eksdoc.render.run import stands
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui.run.state import RunState
@@ -24,6 +25,8 @@ def summary(state: RunState) -> list[Line]:
     if kept and outcome.view is not None:
         lines += ["", f"{counted(kept, 'node')} cordoned and not empty: {'it stays' if kept == 1 else 'they stay'} so"]
     if outcome.view is not None:
+        record = outcome.view.record
+        lines += [line for text in (placed(record), cordoned_only(record)) if text for line in ("", text)]
         for step in outcome.view.steps:
             lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
     return lines

@@ -129,6 +129,10 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
             Stage.HELD: f"held: {held(state)}",
         }[stage]
         return (f"! {why}", Tone.WARN)
+    if standing.unready:
+        others = len(standing.unready) - 1
+        beside = f" and {others} more replacements" if others else ""
+        return (f"every node is done; {standing.unready[0]}{beside} not Ready yet", Tone.WARN)
     if standing.waits:
         first = standing.waits[0]
         more_waits = f" (+{len(standing.waits) - 1})" if len(standing.waits) > 1 else ""

@@ -111,7 +111,9 @@ class Desk:
             sleep=lambda seconds: time.sleep(seconds / self.speed),
         )
 
-    def _reader(self, source: SourceChoice, connection: Connection, progress: Progress | None = None) -> ClusterReader:
+    def _reader(
+        self, source: SourceChoice, connection: Connection, progress: Progress | None = None, waiting: object = None
+    ) -> ClusterReader:
         return self
 
     def _opened(

@@ -36,7 +36,7 @@ def the_demo() -> MetadataWorld:
 def a_snapshot(folder: Path, with_aws: bool) -> str:
     """Of what `imds-probe --demo` reads, as lists of kubectl."""
     raw = RawObjects()
-    open_reader(SourceChoice(demo=True), Connection(), None, raw).read((*kinds.ALL, kinds.NODE_CLASSES))
+    open_reader(SourceChoice(demo=True), Connection(), raw=raw).read((*kinds.ALL, kinds.NODE_CLASSES))
     by_kind: dict[str, list[Any]] = {}
     for doc in raw.documents():
         by_kind.setdefault(doc["kind"], []).append(doc)

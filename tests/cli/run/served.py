@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -96,6 +96,7 @@ class Machine:
     types: str = ""
     before_typing: Callable[[], object] = lambda: None
     times_told: Callable[[], int] = lambda: 0
+    opens_run: Callable[[Connection, Keeping, float, Hooks], AbstractContextManager[RunEdges]] = opened_fast
     opens_out: Callable[[], Said] = Said
     opens_err: Callable[[], Said] = Said
     out: Said = field(default_factory=Said)
@@ -138,7 +139,7 @@ class Machine:
             self.err,
             {"HOME": str(self.home), "USER": self.home.name, **environ},
             stdin=stdin,
-            run_edges=Edges(open_run=opened_fast, told_to_stop=told),
+            run_edges=Edges(open_run=self.opens_run, told_to_stop=told),
             sleep=lambda seconds: time.sleep(seconds / 20),
         )
 

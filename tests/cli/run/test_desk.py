@@ -149,9 +149,10 @@ def test_a_run_is_prepared_begun_told_and_given_back(
     check_missing_rights_to_give_back_are_named(live.run, machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN))
     assert "old-1" in cordoned(api)
     back = desk.prepare_giving_back(live.run)
-    assert (back.kind, back.nodes, back.typed, back.run) == (Kind.GIVE_BACK, ("old-1",), ("lab 1",), live.run)
+    # The targets that were skipped were cordoned too.
+    assert (back.kind, back.nodes, back.run) == (Kind.GIVE_BACK, tuple(f"old-{i}" for i in range(6)), live.run)
     given = over(back.begin())
-    assert given.said == "1 of 1 nodes are as they were before" and not given.bad
+    assert given.said == "6 of 6 nodes are as they were before" and not given.bad
     assert "old-1 is as it was before" in given.more and cordoned(api) == before
     until(lambda: desk.live is not None and desk.live.over)
     with pytest.raises(UsageError, match="no node that is not given back"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -122,16 +123,33 @@ def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps
         assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ())
 
 
+@pytest.mark.long
+def test_the_advice_after_its_namespace_is_gone_works(api: Api, one: Machine, other: Machine) -> None:
+    before = nodes(api)
+    api.now(lambda plane: plane.registry.create("namespaces", {"metadata": {"name": "jj"}}))
+    with one.running("drain", "run", *agreed(one), "--journal-namespace", "jj"):
+        one.out.until(EVICTED)
+        run = removed(api)
+        api.now(lambda plane: plane.registry.delete(plane.registry.get("namespaces", ("", "jj"))))
+    (advice,) = re.findall(rf"by the notes on its nodes: kubectl eksdoc (drain rollback {run}.*)", one.err.getvalue())
+    words = advice.replace(one.config, other.config).partition(" --kubeconfig")[0].split()
+    refused = other.run("drain", "resume", run, "--journal-namespace", "jj")
+    assert f"drain rollback {run}" in refused.err and "--journal-namespace" not in refused.err, refused.err
+    back = other.run(*words, "--yes", "--expect-nodes", "1")
+    assert back.code == 0, back.err
+    assert nodes(api) == before
+
+
 def check_status_shows_it(other: Machine, run: str) -> None:
     """And says the command."""
     for words in ((), (run,), ("-w",)):
         shown = other.run("drain", "status", *words)
         assert shown.code == 0 and "its journal is gone" in shown.out, shown.err
-        assert f"kubectl eksdoc drain rollback {run}" in shown.out and "1 node carries its notes" in shown.out
+        assert f"kubectl eksdoc drain rollback {run}" in shown.out and "6 nodes carry its notes" in shown.out
     doc = json.loads(other.run("drain", "status", "-o", "json").out)
     assert valid(doc) == "DrainRunStatus"
     assert [(each["run"], each["nodes"], each["journal"]) for each in doc["withoutJournal"]] == [
-        (run, ["old-1"], "gone")
+        (run, [f"old-{i}" for i in range(6)], "gone")
     ]
 
 

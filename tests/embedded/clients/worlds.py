@@ -74,7 +74,7 @@ def documents(name: str) -> tuple[Doc, ...]:
     docs = [doc for each in lists for doc in each["items"]]
     there = {doc["metadata"]["name"] for doc in docs if doc["kind"] == "Namespace"}
     used = {str(doc["metadata"].get("namespace", "default")) for doc in docs}
-    return (*map(_namespace, sorted(used - there)), *docs)
+    return (*map(namespace, sorted(used - there)), *docs)
 
 
 def _list(held: tarfile.TarFile, member: tarfile.TarInfo) -> Doc:
@@ -84,7 +84,7 @@ def _list(held: tarfile.TarFile, member: tarfile.TarInfo) -> Doc:
     return found
 
 
-def _namespace(name: str) -> Doc:
+def namespace(name: str) -> Doc:
     meta = {"name": name, "uid": f"uid-of-{name}", "creationTimestamp": "2026-11-20T08:00:00Z"}
     return {
         "kind": "Namespace",

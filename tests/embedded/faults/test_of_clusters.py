@@ -217,3 +217,37 @@ def test_a_new_node_comes_by_chance() -> None:
     answers = [troubled.joins() for _ in range(100)]
     assert 30 <= sum(answers) <= 70
     assert not any(Troubled(a_plane(), made([parse("no-new-nodes")], 1).cluster, print, 1).joins() for _ in range(9))
+
+
+def a_database(fault: str | None) -> ControlPlane:
+    """A StatefulSet of two on a node with room, its budget, and the fault."""
+    owner = {"kind": "StatefulSet", "apiVersion": "apps/v1", "name": "db", "uid": "uid-set", "controller": True}
+    labels = {"app": "db", "controller-revision-hash": "db-1"}
+    pods = [a_pod_doc(f"db-{i}", "a", cpu="100m") for i in range(2)]
+    for pod in pods:
+        pod["metadata"] |= {"labels": labels, "ownerReferences": [owner]}
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": a_pod_doc("x", cpu="100m")["spec"]}
+    spec = {"replicas": 2, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}}, "template": template}
+    spec["updateStrategy"] = {"type": "OnDelete"}  # the pods are of no revision of it
+    meta = {"name": "db", "namespace": "default", "uid": "uid-set", "generation": 1}
+    numbers = {"replicas": 2, "readyReplicas": 2, "availableReplicas": 2, "currentReplicas": 2, "updatedReplicas": 2}
+    status = {**numbers, "observedGeneration": 1}
+    database = {"kind": "StatefulSet", "apiVersion": "apps/v1", "metadata": meta, "spec": spec, "status": status}
+    docs = (a_node_doc("a"), *pods, database, a_budget_doc("db", app="db"))
+    return a_troubled(*([fault] if fault else []), docs=docs)[0]
+
+
+def test_a_stateful_sets_pod_that_came_back_counts_as_evicted_for_two_minutes() -> None:
+    """The controller missed the end of the one before: status.disruptedPods knows names only."""
+    for fault, allowed_again_s in ((None, 40), ("same-name-hold=default/db-*", 124), ("same-name-hold=default/x", 40)):
+        plane = a_database(fault)
+        evicted(plane, "db-1")
+        until(plane, 39)
+        pod = doc_of(plane, PODS, "db-1")
+        assert condition(pod, "Ready")["status"] == "True" and not at(pod, "metadata", "deletionTimestamp")
+        assert at(pod, "metadata", "uid") != "uid-db-1"
+        until(plane, allowed_again_s - 4)
+        status = doc_of(plane, BUDGETS, "db")["status"]
+        assert ("db-1" in status.get("disruptedPods", {})) is (allowed_again_s > 100), fault
+        until(plane, allowed_again_s)
+        assert doc_of(plane, BUDGETS, "db")["status"]["disruptionsAllowed"] == 1, fault

@@ -155,6 +155,25 @@ def test_without_such_keys_a_list_is_one_value(asking: Asking) -> None:
     assert [cause["field"] for cause in said["details"]["causes"]] == [".spec.parts"]
 
 
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+def test_a_namespace_of_the_system_is_not_deleted(asking: Asking, name: str) -> None:
+    path = f"/api/v1/namespaces/{name}"
+    if asking.reply("GET", path).status == 404:
+        asking.ask("DELETE", path, code=404)
+        asking.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    assert asking.ask("DELETE", path, code=403) == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f'namespaces "{name}" is forbidden: this namespace may not be deleted',
+        "reason": "Forbidden",
+        "details": {"name": name, "kind": "namespaces"},
+        "code": 403,
+    }
+    assert asking.ask("GET", path)["status"]["phase"] == "Active"
+
+
 def test_a_namespace_takes_objects_of_kinds_learned_later_with_it() -> None:
     asking = Asking(moving=True)
     asking.create("/api/v1/namespaces", {"metadata": {"name": "short-lived"}})

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.journal import replay
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
+from kubectl_eksdoc.core.run.scribe import Scribe, aims_of, skipped_by
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
@@ -86,7 +86,16 @@ def draining(
 
 def first_entry(scribe: Scribe, plan: DrainPlan) -> object:
     return scribe.begun(
-        "r1", NOW, plan="digest", tool="0", who="me", host="here", leader="here", aims=aims_of(plan), asked=()
+        "r1",
+        NOW,
+        plan="digest",
+        tool="0",
+        who="me",
+        host="here",
+        leader="here",
+        aims=aims_of(plan),
+        asked=(),
+        skipped=skipped_by(plan),
     )
 
 

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
-from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
 from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import LockLost
@@ -27,12 +29,14 @@ from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field.live import WORKERS, LiveField
+from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.patience import real_timing
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MERGE_PATCH
 from kubectl_eksdoc.kube.surroundings import of_this_process, utc_now
 from tests.embedded.clients import worlds
 from tests.examples import one_in
+from tests.fakes.sender import Hands
 from tests.kube.field.fields import (
     HASTY,
     RUN,
@@ -191,3 +195,101 @@ def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> Non
             sender.send("PATCH", "/api/v1/nodes/new-0", {}, {"spec": {"unschedulable": True}}, MERGE_PATCH)
         access.pools.close()
     assert len(signed_in) == 2 and len(handler.writes) == 1 and lock.refused == 1
+
+
+def stolen(api: Api, hands: Hands) -> None:
+    """By a client that does not ask whose it is."""
+
+    def taken(plane: ControlPlane) -> None:
+        item = plane.registry.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
+        plane.registry.update(item, with_value(item.doc, ("spec", "holderIdentity"), "eve"))
+
+    api.now(taken)
+
+
+def deleted(api: Api, hands: Hands) -> None:
+    def removed(plane: ControlPlane) -> None:
+        plane.registry.delete(plane.registry.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain")))
+
+    api.now(removed)
+
+
+def not_renewed(api: Api, hands: Hands) -> None:
+    hands.seconds += 60.0
+
+
+LOSSES = {stolen: "eve holds it", deleted: "was removed", not_renewed: "it was not renewed within"}
+
+
+@pytest.mark.parametrize("duration_s", [12, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_after_a_lease_is_lost_no_eviction_is_sent_beyond_those_in_flight(
+    api: Api, tmp_path: Path, loss: Callable[[Api, Hands], None], duration_s: int
+) -> None:
+    """Nobody renews it meanwhile, so that no renewal tells."""
+    hands = Hands()
+    slow = Faulty(api, [Fault(Delayed(0.2), r"/eviction$")], time.sleep)
+    arriving = Arriving(slow, lambda count: count == WORKERS and loss(api, hands))
+    with serving(arriving) as server:
+        to = connection(server, tmp_path)
+        sender = Sender(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
+        lock = Lock(sender, "kube-system", "ann", hands.clock(), duration_s)
+        lock.take()
+        arriving.writes.clear()
+        field = LiveField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
+        with contextlib.closing(field):
+            acts = evictions(field)
+            for act in acts:
+                field.do(act)
+            told = not_sent(field, len(acts), LOSSES[loss])
+    assert [each.path.endswith("/eviction") for each in arriving.writes] == [True] * WORKERS
+    assert len(told) == len(acts) - WORKERS
+
+
+def not_sent(field: LiveField, acts: int, why: str) -> list[Answered]:
+    """What was not, of so many acts that are all answered."""
+    told: list[Answered] = []
+
+    def all_answered() -> bool:
+        with contextlib.suppress(LockLost):
+            told.extend(each for each in field.news(0.02) if isinstance(each, Answered))
+        return len(told) == acts
+
+    wait_until(all_answered)
+    return [each for each in told if isinstance(each.answer, Lost) and why in each.answer.said]
+
+
+def test_what_cannot_be_confirmed_is_not_sent_and_may_be_asked_for_again(api: Api, tmp_path: Path) -> None:
+    away = [True]
+    hands = Hands()
+    failing = Fault(Instead(Status(503, "ServiceUnavailable", "not now")), r"/leases/", method="GET")
+    arriving = Arriving(Either(Faulty(api, [failing], time.sleep), api, lambda: away[0]))
+    with serving(arriving) as server:
+        to = connection(server, tmp_path)
+        sender = Sender(Exchanges(connect(to, of_this_process()), PATIENT, real_timing()))
+        lock = Lock(sender, "kube-system", "ann", hands.clock(), 60)
+        away[0] = False
+        lock.take()
+        away[0] = True
+        arriving.writes.clear()
+        field = LiveField(to, RUN, fence=lock.must_be_held, confirm=lock.confirm, patience=PATIENT, following=SHORT)
+        with contextlib.closing(field):
+            act = evictions(field)[0]
+            field.do(act)
+            (answer,) = not_sent(field, 1, "is still ours cannot be read: the server answered 503")
+            assert arriving.writes == []
+            away[0] = False
+            field.do(act)
+            (answer,) = answers(field, 1)
+    assert isinstance(answer, Answered) and isinstance(answer.answer, Status) and answer.answer.code in (201, 429)
+
+
+class Either:
+    """The first while `away` says so, else the second."""
+
+    def __init__(self, first: Answering, second: Answering, away: Callable[[], bool]) -> None:
+        self._both = second, first
+        self._away = away
+
+    def handle(self, request: Request) -> Reply:
+        return self._both[self._away()].handle(request)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from functools import partial
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -68,10 +69,11 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     )
     folder = runs_folder({}, home)
     journal = RunJournal(lambda name: JournalFile(folder, name), there, lock)
+    renewed = partial(LiveField, connection, run, fence=lock.must_be_held, confirm=lock.confirm)
     reader = LiveReader(connection)
     with (
         LockKeeper(lock, wait_s=20.0),
-        contextlib.closing(RenewableField(lambda: LiveField(connection, run, fence=lock.must_be_held))) as field,
+        contextlib.closing(RenewableField(renewed)) as field,
     ):
         running = Running(field, journal, lock, Fast(), tell)
         if what == "roll-back":

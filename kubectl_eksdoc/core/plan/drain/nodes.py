@@ -69,6 +69,12 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     return None
 
 
+def may_be_cordoned(node: Node, refusal: Finding | None) -> bool:
+    """Whether a run cordons it though it does not drain it: nothing is scheduled onto a Fargate node a second time, and
+    a node that another client drains is left to that."""
+    return node.owner is not NodeOwner.FARGATE and (refusal is None or refusal.code is not codes.NODE_FOREIGN_DRAIN)
+
+
 def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
     """Why nobody knows which pods are on it: some that are not valid are, or may be."""
     here = [each for each in left_out if each.resource == PODS and each.node in (node.name, None)]

@@ -79,7 +79,8 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict)."""
+    """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict).
+    `cordon_only`: it is not drained, and a run cordons it all the same."""
 
     node: Node
     verdict: TargetVerdict
@@ -90,6 +91,7 @@ class Target:
     why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
     wave: int = 0  # of the nodes drained together, or its generation, from 1; 0 when it is not drained
     freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
+    cordon_only: bool = False
     needs: tuple[str, ...] = ()  # drained nodes in whose place new ones must have joined before this one is begun
 
 

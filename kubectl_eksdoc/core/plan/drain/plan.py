@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.core.model.findings import Finding, Status, Subject, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.choice.choosing import settled
@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
 from kubectl_eksdoc.core.plan.drain.order.outages import outages
 from kubectl_eksdoc.core.plan.drain.order.reasons import evictions
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
@@ -75,7 +75,14 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
         handoffs=hand_offs(world.cluster, planned, left, going, policy, timed.slow_nodes if timed else ()),
         tried=chosen.tried,
         slots=chosen.work.per_round,
+        tight=_tight(world, going, landing.tight),
     )
+
+
+def _tight(world: Survey, going: Sequence[Eviction], tight: frozenset[str]) -> tuple[Subject, ...]:
+    """The workloads of those that go."""
+    found = {world.owner_subject(each.pod): None for each in going if each.pod.uid in tight}
+    return tuple(sorted(found, key=str))
 
 
 def _target(
@@ -89,21 +96,25 @@ def _target(
     needs: Mapping[str, tuple[str, ...]],
 ) -> Target:
     left = len(world.pods_on[node.name]) - evicted
+    place = rank.get(node.name, 0)
+    cordon_only = world.policy.cordon_skipped and not place and nodes.may_be_cordoned(node, refusal)
     if refusal is not None:
         verdict = TargetVerdict.UNKNOWN if refusal.status is Status.UNKNOWN else TargetVerdict.REFUSED
-        return Target(node, verdict, 0, 0, evicted, left, (refusal.message,), freed_by=refusal.remedy[:1])
+        why, freed_by = (refusal.message,), refusal.remedy[:1]
+        return Target(node, verdict, 0, 0, evicted, left, why, freed_by=freed_by, cordon_only=cordon_only)
     held = judgement.holding(node.name)
     return Target(
         node=node,
         verdict=_verdict(held, world.policy.partial),
-        order=rank.get(node.name, 0),
+        order=place,
         finish_round=order.finish.get(node.name, 0),
         wave=order.wave.get(node.name, 0),
         evictions=evicted,
         left=left,
         why=tuple(dict.fromkeys(f"{p.pod.key}: {said.reason}" for p in held for said in p.deciding)),
         freed_by=tuple(dict.fromkeys(r for p in held for said in p.deciding for r in said.remedy[:1])),
-        needs=needs.get(node.name, ()) if node.name in rank else (),
+        cordon_only=cordon_only,
+        needs=needs.get(node.name, ()) if place else (),
     )
 
 

@@ -50,7 +50,7 @@ class DrainPolicy:
     budget that may be away at once (None: all of it). `surge_singles`: what has one replica is replaced by a rollout
     where that needs no downtime. `wait_jobs`: pods of Jobs may end by themselves for so many seconds from the begin of
     their node on. `delete_past_budget`: exactly these pods (ns/name) are deleted where their budget does not let them
-    go.
+    go. `cordon_skipped`: targets that are not drained are cordoned all the same.
 
     `order` names a strategy, `AUTO` lets us choose; `order_nodes` go first, in that order; `pins` have their wave.
     `effort`: the evictions that may be simulated in search of a better order.
@@ -74,6 +74,7 @@ class DrainPolicy:
     surge_singles: bool = False
     wait_jobs: int = 0
     delete_past_budget: frozenset[str] = frozenset()
+    cordon_skipped: bool = True
     order: str = AUTO
     order_nodes: tuple[str, ...] = ()
     pins: tuple[tuple[str, int], ...] = ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.findings import Finding, Status, Subject
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
@@ -36,13 +36,19 @@ class Headroom:
 
 
 NOT_JUDGED = (
-    "the room on targets that this plan skips: where they are not cordoned too, replacements may land there, and are "
-    "then evicted again later",
     "whether the subnets of the nodes on which pods land have addresses left",
     "what becomes of pods that are pushed out by others of higher priority (preemption): where they land, whom they "
     "push out in turn",
 )
-"""What a plan says nothing about, so that nobody takes its silence for a pass."""
+"""What no plan says anything about."""
+
+
+_MOST_NAMES = 6
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class DrainPlan:
     estimate: Estimate | None = None
     handoffs: tuple[HandOff, ...] = ()
     tried: tuple[Tried, ...] = ()  # orders, the chosen one first
+    tight: tuple[Subject, ...] = ()  # workloads beside whose pods no room is left for one more
     slots: Mapping[str, int] = field(default_factory=dict)  # of each limit, how many of its pods may be away at once
 
     @property
@@ -86,6 +93,34 @@ class DrainPlan:
     @property
     def skipped(self) -> tuple[Target, ...]:
         return tuple(t for t in self.targets if t.order == 0)
+
+    @property
+    def open_targets(self) -> tuple[Target, ...]:
+        """The targets that a run neither drains nor cordons, though it could: evicted pods can be scheduled there."""
+        return () if self.policy.cordon_skipped else tuple(t for t in self.skipped if not t.node.unschedulable)
+
+    @property
+    def not_judged(self) -> tuple[str, ...]:
+        """What the plan says nothing about, so that nobody takes its silence for a pass."""
+        found = []
+        if self.open_targets:
+            names = _listed([target.node.name for target in self.open_targets])
+            found.append(
+                f"the room on the skipped targets, which are not cordoned (--no-cordon-skipped): {names}; evicted pods "
+                "can be scheduled onto them and are then evicted a second time"
+            )
+        if self.tight:
+            pods = _listed([f"{each.kind} {each}" for each in self.tight])
+            found.append(
+                "which pods kube-scheduler places first: beside their own no room is left for one more pod of "
+                f"{pods}; where it fills nodes in another order, some of their replacements are Pending"
+            )
+        return (*found, *NOT_JUDGED)
+
+    @property
+    def cordoned_only(self) -> tuple[Target, ...]:
+        """The targets that a run cordons and does not drain."""
+        return tuple(target for target in self.targets if target.cordon_only)
 
     @property
     def blockers(self) -> tuple[Finding, ...]:

@@ -5,13 +5,15 @@ Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePd
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.kubelets import none_is
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
@@ -23,8 +25,11 @@ class DisruptionController:
 
     resources = (PODS, BUDGETS)
 
-    def __init__(self, registry: Registry, roster: Roster) -> None:
+    def __init__(self, registry: Registry, roster: Roster, missed: Callable[[Pod], bool] = none_is) -> None:
+        """`missed`: pods whose end it does not see before a pod of the same name is there, for it is busy."""
         self._registry = registry
+        self._missed = missed
+        self._awaited: set[Key] = set()  # pods that it missed, until the next one of that name is there
         self._roster = roster
 
     def touched(self, change: Change) -> Iterable[Key]:
@@ -51,6 +56,9 @@ class DisruptionController:
         if budget is None:
             return None
         now = self._registry.agenda.now
+        if self._is_busy(budget):  # it is woken when the next pod of that name is there, too
+            first = min(budget.disrupted.values())
+            return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
         written = sync(budget, self._roster.selected(budget), self._roster.scales, now)
         if not isinstance(written, Budget):
             assert not isinstance(written, CannotTell), "everything there is, is known here"
@@ -61,6 +69,24 @@ class DisruptionController:
             return None
         first = min(written.disrupted.values())
         return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
+
+    def _is_busy(self, budget: Budget) -> bool:
+        """Whether it still misses that a StatefulSet's pod goes: its controller makes one of the same name."""
+        there = {pod.name: pod for pod in self._roster.selected(budget)} if budget.disrupted else {}
+        now, busy = self._registry.agenda.now, False
+        for name, granted in budget.disrupted.items():
+            pod, key = there.get(name), (budget.namespace, name)
+            if pod is not None and pod.deleting and _comes_back(pod) and self._missed(pod):
+                self._awaited.add(key)
+            elif pod is not None or granted + DELETION_TIMEOUT <= now:
+                self._awaited.discard(key)
+            busy = busy or key in self._awaited
+        return busy
+
+
+def _comes_back(pod: Pod) -> bool:
+    """Whether the next one has its name."""
+    return pod.owner is not None and pod.owner.kind == "StatefulSet"
 
 
 def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:

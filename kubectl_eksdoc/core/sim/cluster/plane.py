@@ -29,6 +29,7 @@ from kubectl_eksdoc.core.sim.cluster.work_budget import WorkBudget
 class Lags:
     """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
     disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.
+    It does not see that `missed` pods go before the next of their name is there.
     """
 
     controllers_s: float = 0.01
@@ -36,6 +37,7 @@ class Lags:
     disruptions_s: float = 0.02
     disruption_sync_s: float = 0.0
     disruptions_late_s: Callable[[], float] = in_time
+    missed: Callable[[Pod], bool] = none_is
 
 
 Workloads = Callable[[Registry], Iterable[Controller]]
@@ -102,7 +104,7 @@ class ControlPlane:
     ) -> None:
         for controller in workloads(self.registry):
             self._run(controller, lags.controllers_s)
-        disruptions = DisruptionController(self.registry, self.roster)
+        disruptions = DisruptionController(self.registry, self.roster, lags.missed)
         loop = Loop(
             disruptions,
             self.store,

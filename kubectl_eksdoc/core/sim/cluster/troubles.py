@@ -50,9 +50,10 @@ def joins() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute where
-    `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much later the
-    budgets' controller looks, asked each time; `joins`: whether a node that is asked for comes."""
+    """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute
+    where `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much
+    later the budgets' controller looks, asked each time, and whose pods' ends it does not see (`missed`); `joins`:
+    whether a node that is asked for comes."""
 
     mishap: Mishap | None = None
     at_s: float | None = None
@@ -61,6 +62,7 @@ class Trouble:
     stuck: Callable[[Pod], bool] = none_is
     late_s: Callable[[], float] = in_time
     joins: Callable[[], bool] = joins
+    missed: Callable[[Pod], bool] = none_is
 
 
 class Troubled:
@@ -80,6 +82,7 @@ class Troubled:
         troubles, late_s = self._troubles, lags.disruptions_late_s
         if troubles:
             lags = replace(lags, disruptions_late_s=lambda: late_s() + sum(each.late_s() for each in troubles))
+            lags = replace(lags, missed=lambda pod: any(each.missed(pod) for each in troubles))
         for each in troubles:
             pace = each.paced(pace)
         self._plane.start(pace, workloads, lags, lambda pod: any(each.stuck(pod) for each in troubles))

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
-from kubectl_eksdoc.render.drain import steps
+from kubectl_eksdoc.render.drain import fence, steps
 from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import course, ordered_by
 from kubectl_eksdoc.render.drain.groups import grouped
@@ -52,7 +51,9 @@ def _sections(view: DrainView) -> Iterator[Section]:
     yield Section("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
     yield Section("next", "Next", "Next", _next(view))
     yield Section("targets", "Targets", f"Targets, {ordered_by(view)}", tables.drained(view))
-    yield Section("skipped", "Not drained", "Targets that are not drained", tables.undrained(view))
+    yield Section(
+        "skipped", "Not drained", f"Targets that are not drained{fence.not_drained(view)}", tables.undrained(view)
+    )
     yield Section("budgets", "Budgets", "Budgets", tables.budgets(view))
     yield Section("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", _unknowns(view))
     yield Section("warnings", "Warnings", "Warnings: these stop nothing", _warnings(view))
@@ -60,7 +61,7 @@ def _sections(view: DrainView) -> Iterator[Section]:
     yield Section("left", "Left", "Pods that are not evicted", tables.left(view))
     yield Section("unread", "Not read", "Not read", tables.unread(view))
     yield Section("notes", "Notes", "Notes", _list(view.cluster.notes))
-    yield Section("not-judged", "Not judged", "Not judged by this plan", _list(NOT_JUDGED))
+    yield Section("not-judged", "Not judged", "Not judged by this plan", _list(view.plan.not_judged))
     yield Section("after", "After the drain", "After the drain: how new nodes come and old ones leave", after(view))
 
 

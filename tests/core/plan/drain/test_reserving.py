@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.placement import Placement, PodTerm, Requests
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import from_parts
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
-from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, terms_of
+from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.reserving import TOO_LATE
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -25,7 +25,7 @@ from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_cluster, a_pod, a_workload
-from tests.core.plan.drain.grounds import ADMITTED, Drained, as_it_begins, drained, prepared, successor
+from tests.core.plan.drain.grounds import ADMITTED, RENEWED, Drained, as_it_begins, drained, prepared, successor
 from tests.core.plan.drain.small_clusters import (
     ZONE_KEY,
     a_policy,
@@ -237,6 +237,64 @@ def test_the_same_ground_gives_the_same_places_again(seeds: Sequence[int]) -> No
         for surge in (None, 0):
             policy = DrainPolicy(surge=surge)
             assert drained(small(seed), policy, again=2) == drained(small(seed), policy), (seed, surge)
+
+
+class Plain:
+    """The rule itself: every question looks at every node, and the emptiest one that takes a pod has it."""
+
+    def __init__(self, world: Survey, going: dict[str, list[Pod]]) -> None:
+        self.world, self.going = world, going
+        self.occupancy = as_it_begins(world, going)[1]
+        self.log: list[tuple[str, str]] = []
+
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        if partly:
+            return False
+        moved: list[tuple[Pod, str]] = []
+        for pod in sorted(self.going[node], key=_largest_first):
+            self.occupancy.take(self.occupancy.class_of(pod), node)
+            kind = self.occupancy.successor_of(pod)
+            takers = [n for n in self.occupancy.seats if self.occupancy.refusal(kind, n) is None]
+            moved.append((pod, min(takers, key=lambda n: (-self._left(n), n), default="")))
+            if not takers:
+                self._take_back(node, moved)
+                return False
+            self.occupancy.put(kind, moved[-1][1])
+        self.log.append((ADMITTED, node))
+        return True
+
+    def renew(self, node: str) -> None:
+        self.occupancy.add_node(successor(self.world, node), node)
+        self.log.append((RENEWED, node))
+
+    def _take_back(self, node: str, moved: list[tuple[Pod, str]]) -> None:
+        for pod, place in moved:
+            if place:
+                self.occupancy.take(self.occupancy.successor_of(pod), place)
+            self.occupancy.put(self.occupancy.class_of(pod), node)
+
+    def _left(self, name: str) -> float:
+        """The share of the node that is left, of what it has least of."""
+        room = self.occupancy.seats[name].room
+        return min(room.cpu * (1 / room.allocatable["cpu"]), room.memory * (1 / room.allocatable["memory"]))
+
+
+def _largest_first(pod: Pod) -> tuple[int, int, str, str]:
+    asked = pod.placement.requests
+    return -asked.cpu, -asked.memory, pod.namespace, pod.name
+
+
+@pytest.mark.parametrize("made", [small, of_one_kind])
+@for_seeds(range(100), every=2)
+def test_nodes_are_drained_when_the_plain_rule_drains_them(
+    made: Callable[[int], Cluster], seeds: Sequence[int]
+) -> None:
+    for seed in seeds:
+        run = drained(made(seed), DrainPolicy(surge=seed % 3))
+        plain, clock = Plain(run.world, run.going), Clock(run.world)
+        nodes = [(name, clock.moves(run.work.tasks[name])) for name in sorted(run.going)]
+        assert simulate(nodes, run.terms, plain) == run.timeline, seed
+        assert tuple(plain.log) == run.log, seed
 
 
 def final(world: Survey, chosen: Chosen) -> dict[str, list[Pod]]:

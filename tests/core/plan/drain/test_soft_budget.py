@@ -46,7 +46,7 @@ def test_each_eviction_says_its_turn() -> None:
 def test_what_binds_is_named_in_words() -> None:
     plan = softly(50, replicas=2)
     said = " ".join(estimate_lines(DrainView(plan, a_cluster())))
-    assert "soft budget of Deployment/web in default lets 1 of its 2 pods be away at a time." in said
+    assert "soft budget of Deployment/web in default lets 1 of its 2 pods be away at a time" in said
 
 
 def test_a_budget_that_is_there_is_the_one_that_counts() -> None:

@@ -14,10 +14,11 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Lease, NodePool
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import bounds
-from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S
+from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, SETTLE_S
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.replacement import replacement
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
@@ -85,6 +86,33 @@ def test_no_bound_exceeds_a_plan(plans: Plans) -> None:
     for seed, (_, plan) in plans.items():
         for bound in plan.estimate.bounds if plan.estimate else ():
             assert plan.estimate is not None and bound.seconds <= plan.estimate.usual_s + 1e-6, (seed, bound)
+
+
+def test_no_run_is_faster_than_its_bound(plans: Plans) -> None:
+    """With stop times from nothing to the grace period, of which the plan knows nothing."""
+    for seed, (_, plan) in plans.items():
+        if plan.estimate is None:
+            continue
+        c, least = Random(seed), plan.estimate.least[0]
+        for share in (0.0, 0.0, 0.3, 1.0):
+            needs = Reserved({t.node.name: t.needs for t in plan.targets})
+            took_s = simulate(*_as_it_goes(c, plan, share), needs).makespan_s
+            assert least.seconds <= took_s + 1e-6, (seed, least)
+        assert least.seconds <= plan.estimate.p50_s, seed
+
+
+def _as_it_goes(c: Random, plan: DrainPlan, share: float) -> tuple[list[tuple[str, list[Move]]], Terms]:
+    """Nobody knows how long its pods take, and nothing is waited for but what a run insists on."""
+    nodes: dict[str, list[Move]] = {t.node.name: [] for t in plan.targets if t.order}
+    for each in plan.evictions:
+        stop_s, start_s = each.pod.grace_seconds * c.random() * share, 60 * c.random() * share
+        nodes[each.node].append(Move(each.pod.uid, each.limits, stop_s, start_s, replacement(each.pod), each.tier > 0))
+    of_new_nodes = None if plan.policy.surge is None else 60 * c.random() * share
+    rate = plan.policy.evictions_per_second
+    waves = {} if plan.in_generations else {t.node.name: t.wave for t in plan.targets if t.order}
+    between_s = 1 / rate if rate else 0.0
+    terms = Terms(plan.slots, waves, between_s=between_s, settle_s=SETTLE_S, renewed_after_s=of_new_nodes)
+    return list(nodes.items()), terms
 
 
 def test_no_budget_is_exceeded_at_any_moment_of_the_usual_run(plans: Plans) -> None:

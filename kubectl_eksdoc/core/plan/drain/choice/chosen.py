@@ -69,6 +69,7 @@ class Chosen:
             usual=self.usual,
             tried=len(self.tried) if self.cut else 0,
             asked={} if self.landing.homeless else self.ground.asked,
+            most_away={key: judged.most_away for key, judged in self.judgement.budgets.items()},
         )
 
     def score(self, targets: int) -> Score:

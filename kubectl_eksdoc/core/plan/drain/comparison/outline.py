@@ -31,15 +31,13 @@ def _times(estimate: Estimate | None) -> TimesOutline | None:
         return None
     usual = round(estimate.usual_s, _DECIMALS)
     p50, p95 = (round(s, _DECIMALS) if estimate.runs else None for s in (estimate.p50_s, estimate.p95_s))
-    if not estimate.bounds:
-        return TimesOutline(p50, p95, usual, estimate.peak_away)
-    binds = estimate.bounds[0]
+    binds = estimate.bounds[0] if estimate.bounds else None
     return TimesOutline(
         p50_s=p50,
         p95_s=p95,
         usual_s=usual,
         peak_away=estimate.peak_away,
-        bound_s=round(binds.seconds, _DECIMALS),
-        binds=f"{binds.name.value} {binds.subject}".rstrip(),
+        bound_s=round(estimate.least[0].seconds, _DECIMALS) if estimate.least else None,
+        binds=f"{binds.name.value} {binds.subject}".rstrip() if binds is not None else "",
         gap=estimate.gap,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -11,8 +11,9 @@ from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
-from kubectl_eksdoc.core.plan.drain.policy import ALL
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules.budgets import same_name_holds
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 
@@ -33,6 +34,7 @@ class Clock:
         self.world = world
         self._workloads: dict[str, str] = {}  # by uid of an owner
         self._start_times: dict[str, tuple[float, float]] = {}  # likewise
+        self._held_s = dict(_held(world))
         self.starts = learn(world.cluster.pods, self.workload)
 
     def seen_by(self, world: Survey) -> Clock:
@@ -53,6 +55,7 @@ class Clock:
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
         grace_of, start_times = self.world.policy.grace_of, self._start_times
+        held_s = self._held_s if _begins_at_once(self.world.policy) else {}
         for pod, limits, for_good, late, after, tier, manner in tasks:
             owner = pod.owner
             start_s, slow_start_s = start_times.get(owner.uid if owner is not None else "") or self._start_s(pod)
@@ -64,6 +67,9 @@ class Clock:
             stop_s, slow_stop_s = stop_of(pod, grace_of(pod))
             if manner is not EVICTED:
                 stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
+            waits_s = manner.waits_s
+            if held_s:
+                waits_s = max([waits_s, *(held_s.get(limit, 0.0) for limit in limits)])
             turn = turns.get(pod.uid, 0) if turns else 0
             new_node = waiting.get(pod.uid, "") if waiting else ""
             moves.append(
@@ -79,9 +85,24 @@ class Clock:
                     new_node,
                     slow_stop_s,
                     slow_start_s,
-                    manner.waits_s,
+                    waits_s,
                 )
             )
+        return moves
+
+    def soonest(self, tasks: Sequence[Task]) -> list[Move]:
+        """The evictions of one node as fast as they can be: a pod stops at once, and what replaces it starts as fast as
+        any did that was seen. What may finish by itself need not be evicted at all."""
+        starts = self.starts
+        moves = []
+        for pod, limits, for_good, _, after, tier, manner in tasks:
+            if manner.waits_s:
+                continue
+            start_s = starts.of(self.workload(pod)).least_s
+            stop_s = start_s if after is Replacement.FIRST else 0.0
+            if after is Replacement.NEVER:
+                limits = for_good
+            moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0))
         return moves
 
     def usual_times(self, pod: Pod) -> tuple[float, float]:
@@ -107,6 +128,18 @@ class Clock:
             start = self.starts.of(self.workload(pod))
             found = self._start_times[key] = (start.p50_s, start.p95_s)
         return found
+
+
+def _begins_at_once(policy: DrainPolicy) -> bool:
+    """Whether no node waits for another: else a hold, which ends at its own time, may be over when a node is begun."""
+    return not (policy.max_unavailable or policy.pins) and policy.surge is None
+
+
+def _held(world: Survey) -> Iterator[tuple[str, float]]:
+    """The budgets with a same-name hold, and for how many seconds more."""
+    for budget in world.cluster.budgets:
+        if budget.disrupted and (holds := same_name_holds(budget, world.guards.pods(budget), world.now)):
+            yield budget.key, (holds[-1].until - world.now).total_seconds()
 
 
 def _stop_s(pod: Pod, manner: Manner, stop: tuple[float, float], start: tuple[float, float]) -> tuple[float, float]:

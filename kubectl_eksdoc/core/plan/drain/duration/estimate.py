@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
-from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, supplies
+from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, Supply, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.quantiles import MOST_RUNS, Pace, quantiles
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
@@ -48,13 +48,14 @@ class Estimate:
     spans: tuple[Span, ...]
     peak_away: int
     assumptions: tuple[str, ...]
-    bounds: tuple[Bound, ...] = ()  # largest first: the first binds
-    gap: float | None = None  # how much longer the usual run is than the bound: 0.03 is 3 %
+    bounds: tuple[Bound, ...] = ()  # of any run at the usual pace, largest first: the first decides how long it takes
+    gap: float | None = None  # how much longer the usual run is than any at that pace: 0.03 is 3 %
     relaxations: tuple[Relaxation, ...] = ()
     moves: tuple[Moved, ...] = ()  # of the usual run
     slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
     runs: int = MOST_RUNS
     part: int = 0
+    least: tuple[Bound, ...] = ()  # of any run at any pace, largest first: none is faster than the first
 
     @property
     def usual_s(self) -> float:
@@ -82,6 +83,7 @@ class Course:
     waiting: Mapping[str, str]  # by uid, the new node that a replacement waits for
     usual: Usual | None = None
     asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
+    most_away: Mapping[str, int] = field(default_factory=dict)  # by budget, of its pods, whenever that is
     tried: int = 0  # orders, where the search for a better one was cut short
 
 
@@ -96,10 +98,11 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
     if times is None:
         return None  # an order that does not come to its end takes no time that could be told
-    scarce = (
-        supplies(clock.world, course.work, course.waiting, course.asked) if clock.world.policy.surge is not None else ()
-    )
-    found = bounds(moves, any_waves(clock.world, terms, course.activation), supplies=scarce)
+    scarce: tuple[Supply, ...] = ()
+    if clock.world.policy.surge is not None:
+        scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
+    in_any_waves = any_waves(clock.world, terms, course.activation)
+    found = bounds(moves, in_any_waves, supplies=scarce)
     near = bool(found) and usual.makespan_s <= GOOD_ENOUGH * found[0].seconds
     evicted = [booking.task.pod for booking in course.order.bookings]
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
@@ -115,6 +118,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
             times.said,
             *caveats(clock.world, evicted, usual.makespan_s),
         ),
+        least=_named(clock.world, bounds(run.soonest(), _at_best(in_any_waves, course), keep=1, supplies=scarce)),
         bounds=_named(clock.world, found),
         gap=gap(usual.makespan_s, found[0]) if found else None,
         moves=usual.moves,
@@ -150,6 +154,10 @@ class _Run:
             for node in course.activation
         ]
 
+    def soonest(self) -> Nodes:
+        tasks = self._course.work.tasks
+        return [(node, self._clock.soonest(tasks[node])) for node in self._course.activation]
+
     def terms(self, slow: bool) -> Terms:
         order = self._course.order
         return terms_of(
@@ -163,6 +171,13 @@ class _Run:
 
     def simulated(self) -> Timeline:
         return simulate(self.moves(), self.terms(slow=False), Reserved(self._course.needs))
+
+
+def _at_best(terms: Terms, course: Course) -> Terms:
+    """Only what this tool itself insists on, and as much headroom as budgets have at best."""
+    slots = {limit: max(count, course.most_away.get(limit, 0)) for limit, count in terms.slots.items()}
+    renewed_after_s = None if terms.renewed_after_s is None else 0.0
+    return replace(terms, slots=slots, lag_s=0.0, renewed_after_s=renewed_after_s, new_node_s=0.0)
 
 
 def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:

@@ -15,7 +15,8 @@ from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.quantities import InvalidQuantity, nanos
-from kubectl_eksdoc.core.plan.drain.landing.reserving import Adds, Homeless, Landing
+from kubectl_eksdoc.core.plan.drain.landing.extra_nodes import Adds
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Homeless, Landing
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod
@@ -140,6 +141,9 @@ def findings(world: Survey, landing: Landing) -> Iterable[Finding]:
     yield from _unsure(world, landing)
 
 
+_WHICH = "unsure which pods wait: that depends on the order in which kube-scheduler places them (mayBePending)"
+
+
 def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> Finding:
     wanted = comes is not Growth.BY_HAND
     helped = [
@@ -148,6 +152,7 @@ def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes
         if h.helped_by is not None and h.comes is wanted and h.helped_by.name in copies
     ]
     each = ", ".join(f"{count} such as {name}" for name, count in sorted(copies.items()))
+    which = (_WHICH,) if any(h.pod.uid in landing.tight for h in helped) else ()
     status, text = _how_they_come(world, landing, copies, comes)
     return Finding(
         codes.NEEDS_NODES,
@@ -155,7 +160,7 @@ def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes
         status,
         Subject("Cluster", "cluster"),
         f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the targets' pods: {each}",
-        tuple(where(h.pod) for h in helped[:MAX_EVIDENCE]),
+        (*(where(h.pod) for h in helped[:MAX_EVIDENCE]), *which),
         (Remedy(text),),
         missing=kinds.NODE_POOLS.full_name if status is Status.UNKNOWN else "",
     )

@@ -8,14 +8,13 @@ no place.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placement import Requests
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each, surged
+from kubectl_eksdoc.core.plan.drain.landing.extra_nodes import Adds, ExtraNodes
+from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, surged
 from kubectl_eksdoc.core.plan.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
 from kubectl_eksdoc.core.plan.drain.landing.why_not import Reasons, WhyNot
@@ -23,16 +22,7 @@ from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
-MOST_NEW_NODES = 5000
-"""More new nodes than this are not counted out."""
-
-OPEN = 16
-"""So many of the latest new nodes are tried before another one comes."""
-
 TOO_LATE = "node(s) have a place only once pods have left nodes that are not drained"
-
-Adds = Callable[[Node, Mapping[str, int]], bool]
-"""Whether something adds one more node like this one, when so many like others (by name) come already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +45,11 @@ class Homeless:
 class Landing:
     """`homeless` by pod uid. New nodes would have room for all that one helps: `coming` are those that something
     adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the
-    replacement of each other pod, by uid. `needs`: what is drained and replaced by a new node before a node can
-    be drained. `unsure` are pods about which something that decides is not modelled or not read, with what it
-    is; `blind` are nodes outside the targets that do not say what room they have. `preemption`: whom the
-    homeless would push out."""
+    replacement of each other pod, by uid. `needs`: what is drained and replaced by a new node before a node can be
+    drained. `unsure` are pods about which something that decides is not modelled or not read, with what it is;
+    `tight` are pods beside which no node has room for one more like them once all have their places: they may find
+    none where the scheduler fills nodes in another order; `blind` are nodes outside the targets that do not say what
+    room they have. `preemption`: whom the homeless would push out."""
 
     homeless: Mapping[str, Homeless] = field(default_factory=dict)
     coming: Mapping[str, int] = field(default_factory=dict)
@@ -68,6 +59,7 @@ class Landing:
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
     preemption: Preemption = NOTHING
+    tight: frozenset[str] = frozenset()
 
     @property
     def waits(self) -> dict[str, str]:
@@ -75,7 +67,7 @@ class Landing:
         return {uid: each.on for uid, each in self.homeless.items() if each.comes}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Load:
     """What is evicted from one node and comes again, largest first: each pod, its class (None if it is not counted
     where it is), and that of its replacement."""
@@ -123,12 +115,16 @@ class Ground:
         self._admitted: set[str] = set()
         self._late: set[PodClass] = set()  # what has a place only when nodes that are refused are drained
         self._lacked: dict[str, tuple[PodClass, int]] = {}  # what found no place, when so many new nodes were there
+        self._models: dict[_Load, _Load] = {}  # the first load of those that are alike to the scheduler
+        self._alike: dict[object, _Load] = {}
+        self._refused: dict[_Load, int] = {}  # since room last changed: which of its pods certainly had no place
 
     def extend(self, going: Mapping[str, Sequence[Pod]]) -> Landing:
         """How nodes land that were not among those so far, after all of them; nothing of it is kept."""
         mark, late = self._room.mark(), set(self._late)
         kept = self._places, self._needs, self._admitted, self._lacked, self._loads
         self._room.settle()
+        self._refused.clear()
         self._places, self._needs, self._admitted, self._lacked = {}, {}, set(), {}
         self._loads = {name: self._load(pods) for name, pods in going.items()}
         for node in going:
@@ -138,6 +134,7 @@ class Ground:
         self._late = late
         self._room.back_to(mark)
         self._room.forget()
+        self._refused.clear()
         return found
 
     def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
@@ -153,6 +150,7 @@ class Ground:
         places = self._some_places(load) if partly else self._all_places(node, load, thorough)
         if places is None:
             return False
+        self._refused.clear()
         self._places |= places
         if self._in_place_of:
             came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}
@@ -164,8 +162,12 @@ class Ground:
     def _all_places(self, node: str, load: _Load, thorough: bool) -> dict[str, str] | None:
         """A place for each pod, or none at all."""
         room, names, stay_first = self._room, [], self._stay_first
+        model = self._model(load) if thorough else load
+        if model in self._refused:  # many nodes are alike, and each that is left asks whenever one may be begun
+            self._lacked[node] = load.pods[self._refused[model]][2], room.joined
+            return None
         mark = room.mark()
-        for pod, old, new in load.pods:
+        for number, (pod, old, new) in enumerate(load.pods):
             first = bool(stay_first) and pod.uid in stay_first
             if old is not None and not first:
                 room.leave(old, node)
@@ -176,10 +178,21 @@ class Ground:
                 room.back_to(mark)
                 self._lacked[node] = new, room.joined
                 if thorough:
+                    self._refused[model] = number
                     room.remember(new)
                 return None
             names.append(place)
         return {pod.uid: place for (pod, _, _), place in zip(load.pods, names, strict=True)}
+
+    def _model(self, load: _Load) -> _Load:
+        """The first of the loads that find the same places: nothing but room decides about their pods."""
+        found = self._models.get(load)
+        if found is None:
+            kinds = [new for _, _, new in load.pods]
+            plain = all(kind.alone and not kind.counted for kind in kinds)
+            alike = tuple((kind.fence, kind.volumes, kind.placement.requests) for kind in kinds) if plain else load
+            found = self._models[load] = self._alike.setdefault(alike, load)
+        return found
 
     def _some_places(self, load: _Load) -> dict[str, str]:
         """Places for those pods that have one."""
@@ -201,6 +214,7 @@ class Ground:
         new = copy(self._targets[node], "new")
         self._in_place_of[new.name] = node
         self._room.join(new, node)
+        self._refused.clear()
 
     def landing(self, order: Iterable[str]) -> Landing:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
@@ -212,11 +226,12 @@ class Ground:
             lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
         if lost:
             self._room.count_all()
+        tight = self._tight()
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         kinds = dict.fromkeys([new for _, _, new in lost])
         reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
-        helped = _Helped(self._world, self._room, self._adds)
+        helped = ExtraNodes(self._world, self._room, self._adds)
         homeless = {pod.uid: Homeless(pod, node, reasons[new], *helped.house(new)) for pod, node, new in lost}
         unsure = self._unsure()
         self._room.back_to(mark)
@@ -231,6 +246,7 @@ class Ground:
             unsure,
             blind,
             pushed_out,
+            tight,
         )
 
     def _housed(self, node: str) -> bool:
@@ -239,6 +255,11 @@ class Ground:
 
     def _has_places(self, node: str) -> bool:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
+
+    def _tight(self) -> frozenset[str]:
+        every = [(pod, new) for load in self._loads.values() for pod, _, new in load.pods]
+        tight = {kind for kind in dict.fromkeys(new for _, new in every) if self._room.is_tight(kind)}
+        return frozenset(pod.uid for pod, new in every if new in tight)
 
     def _unsure(self) -> dict[str, tuple[str, ...]]:
         kinds = {new for load in self._loads.values() for _, _, new in load.pods}
@@ -306,82 +327,3 @@ class Ground:
             # One that has ended takes nothing.
             loaded.append((pod, old if old.counted and not pod.finished else None, new))
         return _Load(tuple(loaded), cpu, memory)
-
-
-_Help = tuple[Node | None, bool, str]
-"""Of a pod without a place: the fields of `Homeless` that say what new node takes it."""
-
-_NO_HELP: _Help = (None, False, "")
-
-
-class _Helped:
-    """Pods without a place on new nodes, each a copy of one that is there; those that something adds come first."""
-
-    def __init__(self, world: Survey, room: Room, adds: Adds) -> None:
-        targets = {node.name for node in world.targets}
-        # Those outside the targets first: more of what is being drained is the last advice.
-        models = one_of_each(sorted(world.cluster.nodes, key=lambda n: n.name in targets))
-        self._models = sorted(models, key=lambda n: n.name in targets)
-        self._added = self._models  # those of which something may add one more
-        self._room = room
-        self._adds = adds
-        self._copies = {True: _Copies(room), False: _Copies(room)}
-        self._made = 0
-        self._hopeless: set[int] = set()
-        self.coming: Counter[str] = Counter()
-        self.missing: Counter[str] = Counter()
-
-    def house(self, kind: PodClass) -> _Help:
-        """Put one such pod on a new node, if one helps."""
-        if id(kind) in self._hopeless:
-            return _NO_HELP
-        for comes in (True, False):
-            found = self._copies[comes].take(kind) or self._on_another_copy(kind, comes)
-            if found is not None:
-                return found[1], comes, found[0]
-        self._hopeless.add(id(kind))
-        return _NO_HELP
-
-    def _on_another_copy(self, kind: PodClass, comes: bool) -> _Copy | None:
-        if self._made == MOST_NEW_NODES:
-            return None
-        if comes:  # what adds no more now does not later either
-            self._added = [like for like in self._added if self._adds(like, self.coming)]
-        for like in self._added if comes else self._models:
-            mark = self._room.mark()
-            made = copy(like, f"new {self._made + 1}")
-            self._room.join(made, like.name)
-            if self._room.fits(kind, made.name):
-                self._room.put(kind, made.name)
-                self._made += 1
-                self._copies[comes].made.append((made.name, like))
-                (self.coming if comes else self.missing)[like.name] += 1
-                return made.name, like
-            self._room.back_to(mark)
-        return None
-
-
-_Copy = tuple[str, Node]
-"""The name of a new node, and the node it is like."""
-
-
-class _Copies:
-    """New nodes that only fill up; the latest of them are tried before another one comes."""
-
-    def __init__(self, room: Room) -> None:
-        self._room = room
-        self._full: dict[Requests, int] = {}  # how many, from the first on, have no room for what asks for so much
-        self.made: list[_Copy] = []
-
-    def take(self, kind: PodClass) -> _Copy | None:
-        """Put one such pod on the first of the open ones that takes it."""
-        room, made, asked = self._room, self.made, kind.placement.requests
-        first = max(self._full.get(asked, 0), len(made) - OPEN)
-        while first < len(made) and not room.has_room(asked, made[first][0]):
-            first += 1
-        self._full[asked] = first
-        for each in made[first:]:
-            if room.fits(kind, each[0]):
-                room.put(kind, each[0])
-                return each
-        return None

@@ -129,6 +129,11 @@ class Room:
         if not ring.is_too_large(asked):
             ring.look()
 
+    def is_tight(self, kind: PodClass) -> bool:
+        """Whether none of the few emptiest nodes that let such a pod in has room for one more."""
+        ring, asked, _ = self._way(kind)
+        return ring.with_room(asked, thorough=False) is None
+
     def put(self, kind: PodClass, name: str) -> None:
         """One such pod on the node of that name."""
         self._put(kind, self._occupancy.seats[name])

@@ -64,6 +64,12 @@ class JudgedBudget:
         """Uses of the budget that all its counted pods take, 0 when none can go."""
         return -(-len(self.counted) // self.per_round) if self.per_round else 0
 
+    @property
+    def most_away(self) -> int:
+        """So many of its pods may be away at once when all others are Ready again, or more than now."""
+        status = self.recomputed or self.budget.status
+        return max(self.per_round, status.expected - status.desired)
+
     def counts(self, pod: Pod) -> bool:
         """Whether evicting `pod`, which it selects, uses it up."""
         return pod.uid in self.counted_uids
@@ -98,6 +104,9 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     disagrees = recomputed is not None and recomputed != budget.status and not _lags(budget)
     allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
     blocked, code = _blocked(survey, budget, pods, allowed, disagrees)
+    holds = arithmetic.same_name_holds(budget, pods, survey.now)
+    if holds and blocked is BudgetVerdict.BLOCKED_NOW and (later := _once_over(survey, budget, pods, holds)) > 0:
+        allowed, blocked, code = later, None, None
     past = tuple([pod for pod in counted if pod.key in named]) if named and blocked is not None else ()
     if past:
         counted = tuple([pod for pod in counted if pod not in past])
@@ -122,8 +131,32 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     if is_assumed_fixed(judged.code, survey.policy):
         blocking = tuple(f for found in blocking if (f := finding_as_if_fixed(found)) is not None)
         judged = replace(judged, blocked=None, code=None, per_round=max(allowed, 1))
-    findings = (*blocking, *_other_findings(survey, judged, result, disagrees))
+    held = _held_by_name(judged, holds) if holds and counted else ()
+    findings = (*blocking, *held, *_other_findings(survey, judged, result, disagrees))
     return replace(judged, findings=findings) if findings else judged
+
+
+def _once_over(survey: Survey, budget: Budget, pods: Sequence[Pod], holds: Sequence[arithmetic.Hold]) -> int:
+    """How many disruptions it allows when its same-name holds have ended."""
+    names = {hold.pod for hold in holds}
+    disrupted = {name: granted for name, granted in budget.disrupted.items() if name not in names}
+    result = _recomputed(survey, replace(budget, disrupted=disrupted), pods)
+    return result.status.allowed if isinstance(result, arithmetic.Computed) else 0
+
+
+def _held_by_name(judged: JudgedBudget, holds: Sequence[arithmetic.Hold]) -> tuple[Finding, ...]:
+    """It blocks nothing: it passes, at a time that is known."""
+    budget, names = judged.budget, ", ".join(hold.pod for hold in holds)
+    return (
+        Finding(
+            codes.BUDGET_EXHAUSTED,
+            Severity.INFO,
+            Status.PASS,
+            Subject("PodDisruptionBudget", budget.name, budget.namespace),
+            f"counts {names} as evicted, which came back under the same name, until {holds[-1].until:%H:%M:%S}Z: its "
+            "pods wait until then, and nothing but time helps",
+        ),
+    )
 
 
 def _recomputed(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> arithmetic.Recomputed:

@@ -1,0 +1,128 @@
+"""The end of a run, which waits for the replacements of its last pods; and what it says while nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from itertools import pairwise
+
+import pytest
+
+from kubectl_eksdoc.core.model.nodes import PROTECTIONS
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.reasons import Reason
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.run.stands import why_it_waits
+from tests.core.sim.cluster.planes import Steady, a_budget_doc, a_node_doc
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.run.test_draining import BLUE, Heard, first_entry, having
+from tests.flows.stages import made, web
+
+NEVER = 1e7
+
+
+class Said(Heard):
+    """`why`: with the time, what was explained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.why: list[tuple[float, float, list[Reason]]] = []
+
+
+def ended(
+    start_s: float, limits: Limits = Limits(), budget: bool = False, wish: Callable[[Said, float], Wished] | None = None
+) -> tuple[ControlPlane, Ended, Said, KeptJournal]:
+    """Two nodes with a pod each are emptied onto two new ones."""
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), *([a_budget_doc()] if budget else [])]
+    plane, stage = made(*docs)
+    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
+    stage.start(Steady(start=start_s, stop=2.0))
+    journal, scribe, said = KeptJournal(), Scribe(), Said()
+    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
+    field, clock = StageField(stage, journal), StageClock(stage)
+
+    def explain(reasons: Sequence[Reason], for_s: float) -> None:
+        said.why.append((stage.seconds, for_s, list(reasons)))
+
+    made_of = Engine(plan, Seen(cluster), limits), field, journal, OwnLock(), clock, scribe, said.listen
+    wished = said.wish if wish is None else lambda: wish(said, stage.seconds)
+    return plane, Draining(*made_of, wished, explain=explain).to_the_end(), said, journal
+
+
+def at(said: Said, what: Happened) -> list[float]:
+    return [moment.at_s for moment in said.moments if moment.what is what]
+
+
+def test_it_ends_when_the_last_replacement_is_ready_and_keeps_its_node_until_then() -> None:
+    _, run, said, journal = ended(90.0)
+    record = run.record
+    assert run.whole and (record.coming, record.pending, record.unready) == ((), (), ())
+    assert record.drain_s == max(at(said, Happened.DONE)) < 30
+    assert 90 < record.ended_s < 110 and min(at(said, Happened.UNPROTECTED)) > 90
+    assert replay(journal.read()).ended == "done"
+
+
+def test_it_does_not_wait_where_nobody_wants_it() -> None:
+    _, run, said, _ = ended(90.0, Limits(ready_s=0.0))
+    assert run.whole and run.record.ended_s == run.record.drain_s == max(at(said, Happened.DONE))
+    assert len(run.record.coming) == 2 and run.record.unready == (), "nobody waited for them"
+
+
+def test_those_that_are_never_ready_are_named() -> None:
+    plane, run, said, journal = ended(NEVER)
+    record = run.record
+    assert run.whole and 600 <= record.ready_s < 602
+    assert len(record.unready) == 2 and all(name.startswith("default/web-") for name in record.unready)
+    assert having(plane, "annotations", *PROTECTIONS) == [] and replay(journal.read()).ended == "done"
+    assert not at(said, Happened.STOPPED)
+
+
+@pytest.mark.parametrize("wish", [Wish.STOP, Wish.LEAVE])
+def test_the_user_may_end_the_wait(wish: Wish) -> None:
+    def wished(said: Said, now_s: float) -> Wished:
+        return Wished(wish if now_s > 60 else Wish.GO_ON)
+
+    plane, run, _, _ = ended(NEVER, wish=wished)
+    assert 60 < run.record.ended_s < 63
+    if wish is Wish.STOP:
+        assert run.whole and having(plane, "annotations", *PROTECTIONS) == []
+    else:
+        assert run.stopped == "the user stopped it", "to be gone on with: its nodes are still kept"
+
+
+def test_it_says_every_minute_what_it_waits_for() -> None:
+    _, run, said, _ = ended(200.0, budget=True)
+    assert run.whole
+    times = [at_s for at_s, _, _ in said.why]
+    assert len(times) >= 5 and all(60 <= later - sooner < 80 for sooner, later in pairwise(times[:3]))
+    _, for_s, (first, *_) = said.why[0]
+    assert 60 <= for_s < 63 and first.for_s is not None and for_s < first.for_s < for_s + 20
+    assert first.of == "default/web-1 on old-1"
+    assert first.why.startswith(
+        "budget default/web allows no eviction: 1 healthy, 1 needed; replacement default/web-"
+    ), first.why
+    assert " on new-" in first.why and "is not Ready (" in first.why
+    assert first.usual.startswith("usually Ready ") and first.remedy.startswith("kubectl describe pod web-")
+    _, _, last = said.why[-1]
+    assert [each.why.partition(" default/")[0] for each in last] == ["replacement"], "of the last pod, at the end"
+
+
+def test_reasons_are_lines_of_which_the_first_few_are_told() -> None:
+    now = datetime(2026, 11, 20, 8, 34, 18, tzinfo=timezone.utc)
+    why = Reason("a/b on c", "budget a/x has no room", 130.0, "usually Ready 20 s after the eviction", "kubectl x", 2)
+    assert why_it_waits([why], 180.0, now, Look()) == [
+        "08:34:18Z  waiting     a/b on c (+2), for 2m10s: budget a/x has no room; usually Ready 20 s after the eviction"
+        "; see: kubectl x"
+    ]
+    many = why_it_waits([Reason("", f"r{i}") for i in range(7)], 60.0, now, Look())
+    assert len(many) == 6 and many[-1].endswith("and for 2 more")
+    assert why_it_waits([], 65.0, now, Look()) == ["08:34:18Z  waiting     nothing has happened for 1m05s"]
