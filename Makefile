@@ -9,7 +9,7 @@ PY     := $(BIN)/python -m
 PIP    := $(PY) pip --disable-pip-version-check
 SETUP  := setup.cfg pyproject.toml constraints.txt
 # Many tests wait for processes and clocks, so two of them share a core.
-WORKERS = $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((2 * cores)))
+WORKERS = $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores + (cores + 1) / 2)))
 # Rewriting assertions takes three times as long as importing the tests: only what failed is run again with it.
 PYTEST  = $(PY) pytest -q --assert=plain --durations=10 --durations-min=0.01 -n $(WORKERS) --dist worksteal
 DETAILS = { $(PY) pytest -q --last-failed --last-failed-no-failures none; exit 1; }

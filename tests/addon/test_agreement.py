@@ -144,6 +144,7 @@ def test_without_a_chart_no_loss_passes(history: list[Step], update: Updates) ->
     ],
     update=Updates("v1.11.0-eksbuild.1", "NONE", None),
 )
+@pytest.mark.long
 def test_the_values_that_are_proposed_change_nothing_at_risk(history: list[Step], update: Updates) -> None:
     """Given in the call that updates, with OVERWRITE; fields to which no value leads are named."""
     service = installed(VERSIONS[0])

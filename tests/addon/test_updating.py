@@ -125,6 +125,7 @@ def test_a_field_that_nobody_spoke_of_is_seen_to_change() -> None:
         (AwsError("cannot ask eks: no route"), "in-doubt"),
     ],
 )
+@pytest.mark.long
 def test_what_eks_does_not_take_is_written_down(error: AwsError, entry: str) -> None:
     case = incident()
     case.eks.refuses = error
@@ -331,5 +332,6 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
 
 @settings(max_examples=examples(200))
 @given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
+@pytest.mark.long
 def test_nothing_is_other_than_predicted(history: list[Step], update: Updates, as_asked: bool) -> None:
     check(history, update, as_asked)

@@ -206,6 +206,7 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(whole: World) -> 
     )
 
 
+@pytest.mark.long
 def test_a_recording_of_it_says_the_same(prod: World) -> None:
     aws = live(prod)
     recorder = Recorder(aws)
@@ -297,6 +298,7 @@ def without_rights_to(denied: Collection[Question], prod: World, seen: Believed,
     return f"not named: {unnamed}; not as it was: {other}" if unnamed or other else ""
 
 
+@pytest.mark.long
 def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(whole: World) -> None:
     """Some at a time, none of which is asked because of another's answer; each alone in the long tests."""
     aws = live(whole)

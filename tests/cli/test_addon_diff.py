@@ -129,6 +129,7 @@ def a_snapshot(folder: Path, with_aws: bool, addon: str = "vpc-cni", to: str = "
     return str(packed)
 
 
+@pytest.mark.long
 def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
     folder = tmp_path / "snapshot"
     folder.mkdir()
@@ -157,6 +158,7 @@ def test_an_addon_that_was_left_out_is_not_known(tmp_path: Path) -> None:
     assert ran.code == 5
 
 
+@pytest.mark.long
 def test_since_when_a_field_is_in_the_schema() -> None:
     ran = run_cli(*CNI, "--since-when")
     assert "init.env.DISABLE_TCP_EARLY_DEMUX: already in v1.19.5-eksbuild.1, which is installed" in ran.out

@@ -114,6 +114,7 @@ def test_a_plan_on_standard_input() -> None:
     assert done.returncode == 1 and done.stdout.startswith(f"standard input: 1 add-on change in {DEMO}: 1 fails")
 
 
+@pytest.mark.long
 def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
     folder = tmp_path / "snapshot"
     folder.mkdir()

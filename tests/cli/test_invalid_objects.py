@@ -56,6 +56,7 @@ def test_a_template_that_its_selector_does_not_take_ends_a_rehearsal_in_words(st
     "edit", one_in(3, [lambda doc: doc.pop("spec"), lambda doc: doc["metadata"].pop("name"), against_pods])
 )
 @pytest.mark.parametrize("words", [("rehearse", *ALL), ("drain", "plan", *ALL), ("check", "--target", "1.37")])
+@pytest.mark.long
 def test_pods_that_are_not_valid_are_unknown(edit: Edit, words: tuple[str, ...], tmp_path: Path) -> None:
     done = ran(tmp_path, "pods", edit, *words)
     said = json.loads(done.out)

@@ -93,6 +93,7 @@ def test_policies(line: str, policy: DrainPolicy) -> None:
         ("--order-file=", "--order-file needs the path of a file"),
     ],
 )
+@pytest.mark.long
 def test_what_is_refused(line: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         parsed(f"x {line}")

@@ -42,6 +42,7 @@ def test_the_demo_is_rehearsed() -> None:
     assert "demo cluster" in ran.err and ran.code == 1, "three nodes are skipped, which the plan's blockers say"
 
 
+@pytest.mark.long
 def test_both_commands_are_the_same() -> None:
     body = json.loads(of_blue().out)
     assert (body["kind"], len(body["nodes"])) == ("DrainRehearsal", 5)
@@ -75,6 +76,7 @@ def test_the_plan_is_that_of_drain_plan() -> None:
         (("rehearse", "--demo", "nope"), "node not found: nope"),
     ],
 )
+@pytest.mark.long
 def test_what_does_not_fit_is_said(words: tuple[str, ...], said: str) -> None:
     ran = run_cli(*words)
     assert ran.code == 2 and said in ran.err and not ran.out
@@ -109,6 +111,7 @@ def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path)
         write(text, path)
 
 
+@pytest.mark.long
 def test_what_befell_is_in_the_rehearsal_and_what_was_asked_for_in_its_options() -> None:
     faults = ("--fault", "node-not-ready=blue-2@5s", "--fault", "slow-pods=1m@50%", "--fault-seed", "4")
     body = json.loads(run_cli("rehearse", *BLUE, *faults, "-o", "json").out)

@@ -218,11 +218,13 @@ def test_what_was_not_asked_for_then_says_so(tmp_path: Path) -> None:
     assert told["fixed"] == [] and told["new"] and {each["why"] for each in told["new"]} == {"its check was not made"}
 
 
+@pytest.mark.long
 def test_another_symptom_judges_nothing_of_the_first(tmp_path: Path) -> None:
     told = since("whole check", saved(tmp_path, "whole check"), "--symptom", "dns")
     assert told["fixed"] == [] == told["knownNow"] and told["notJudgedThisTime"]
 
 
+@pytest.mark.long
 def test_what_is_suppressed_now_is_told_as_that(tmp_path: Path) -> None:
     path = saved(tmp_path, "check")
     rule = tmp_path / "rules.json"
@@ -237,6 +239,7 @@ def test_what_is_suppressed_now_is_told_as_that(tmp_path: Path) -> None:
     assert since("check", path, "--suppressions", str(rule))["suppressed"] == []
 
 
+@pytest.mark.long
 def test_a_narrower_look_has_not_judged_the_rest(tmp_path: Path) -> None:
     path = saved(tmp_path, "imds-probe")
     told = since("imds-probe", path, "--nodegroup", "blue")

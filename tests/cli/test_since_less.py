@@ -113,6 +113,7 @@ def nobody_looked(name: str, document: dict[str, Any]) -> None:
         ],
     ),
 )
+@pytest.mark.long
 def test_an_answer_that_is_refused_fixes_nothing(
     command: str, edit: Edit, hidden: str, whole: bool, snapshot: str, tmp_path: Path
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_way_that_ends_earlier_fixes_nothing_of_the_longer_one(tmp_path: Path)
 
 
 @pytest.mark.parametrize("command", one_in(4, sorted(COMMANDS)))
+@pytest.mark.long
 def test_what_another_version_found_by_a_code_that_is_not_known_here_is_not_fixed(command: str, tmp_path: Path) -> None:
     words = (*COMMANDS[command], *(("--only", "kubelet-skew") if command == "check" else ()), "--demo")
     document = json.loads(run_cli(*words, "-o", "json").out)

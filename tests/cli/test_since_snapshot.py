@@ -153,6 +153,7 @@ def test_beside_itself_nothing_has_changed(command: str, read: str, snapshot: st
 
 
 @pytest.mark.parametrize("command", one_in(2, EVERY))
+@pytest.mark.long
 def test_what_was_changed_in_between_is_new_or_fixed_and_nothing_else(
     command: str, snapshot: str, better: Better
 ) -> None:
@@ -164,6 +165,7 @@ def test_what_was_changed_in_between_is_new_or_fixed_and_nothing_else(
 
 
 @pytest.mark.parametrize("command", ONE)
+@pytest.mark.long
 def test_the_answer_that_is_made_is_compared_as_the_same_one_that_was_saved(
     command: str, snapshot: str, better: Better
 ) -> None:
@@ -190,6 +192,7 @@ def test_a_plan_is_compared_in_every_figure(snapshot: str, better: Better, tmp_p
 
 
 @pytest.mark.parametrize("command", one_in(2, ["check", "drain plan"]))
+@pytest.mark.long
 def test_what_the_old_file_lacks_was_unknown_then(command: str, snapshot: str, lacking: str) -> None:
     told = since(command, lacking, "--snapshot", snapshot)
     new = [each for each in told["new"] if each["code"] == "budget-never-allows"]
@@ -218,6 +221,7 @@ def test_what_the_old_file_lacks_was_unknown_then(command: str, snapshot: str, l
         ],
     ),
 )
+@pytest.mark.long
 def test_both_are_asked_the_same(command: str, words: tuple[str, ...], snapshot: str) -> None:
     if "2026-11-21T00:00:00Z" in words:  # after both: this answer is at fault, and not the earlier one
         ran = ask(command, "--snapshot", snapshot, "--since", snapshot, *words)
@@ -268,6 +272,7 @@ def test_a_dump_of_kubectls_is_asked_as_well(command: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("command", ["check", "drain plan", "imds-probe"])
+@pytest.mark.long
 def test_one_of_another_cluster_is_refused(command: str) -> None:
     ran = ask(command, "--demo", "--since", str(RICH), *(("--target", "1.34") if command == "check" else ()))
     assert (ran.code, ran.out) == (exits.USAGE, "")

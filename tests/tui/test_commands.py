@@ -94,6 +94,7 @@ def test_what_can_be_meant_is_seen_while_one_types() -> None:
     drive(type_it)
 
 
+@pytest.mark.long
 def test_an_unknown_name_says_so_and_a_key_that_does_nothing_why() -> None:
     async def type_it(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "colon", *"nodse", "enter")

@@ -69,6 +69,7 @@ def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str)
 
 
 @pytest.mark.parametrize("page", one_in(5, ["nodes", "waves", "budgets", "pods", "knobs"]))
+@pytest.mark.long
 def test_and_like_this_in_ascii(page: str) -> None:
     async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
         await check_page(page, "ascii", pilot)

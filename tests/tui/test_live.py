@@ -153,6 +153,7 @@ def test_a_plan_of_the_same_facts_is_not_made_anew() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_it_is_not_read_behind_whoever_types() -> None:
     cluster = LiveCluster()
 
@@ -210,6 +211,7 @@ def test_a_watch_that_is_lost_is_stale_until_it_is_back() -> None:
 
 
 @pytest.mark.parametrize(("error", "watches"), [(Forbidden("you may not watch"), 1), (Unreachable("cut"), 2)])
+@pytest.mark.long
 def test_where_it_cannot_be_watched_it_is_read_now_and_then(error: Forbidden | Unreachable, watches: int) -> None:
     cluster = LiveCluster([DEMO, LATER])
 

@@ -80,6 +80,7 @@ def test_it_says_what_is_wrong_counts_down_and_goes_when_the_cluster_answers() -
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_a_key_that_does_nothing_here_says_why() -> None:
     cluster = LiveCluster([NO_ANSWER])
 
@@ -197,6 +198,7 @@ def test_a_dump_has_no_other_contexts_and_is_tried_only_by_hand() -> None:
     drive(look, a_demo(never), size=NARROW)
 
 
+@pytest.mark.long
 def test_a_bug_is_called_one() -> None:
     def never(progress: Progress) -> Cluster:
         raise ZeroDivisionError("oh")

@@ -90,6 +90,7 @@ def test_old_kubelets_and_old_images() -> None:
     drive(mark)
 
 
+@pytest.mark.long
 def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
     async def turn(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "{", "{", ")", "C")
@@ -102,6 +103,7 @@ def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
     drive(turn)
 
 
+@pytest.mark.long
 def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
     async def move(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "J")
@@ -133,6 +135,7 @@ def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
     ),
 )
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
+@pytest.mark.long
 def test_every_page_opens_by_its_key_and_esc_goes_back(key: str, page: Page, seen: str, size: tuple[int, int]) -> None:
     async def go(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "equals_sign" if key == "=" else key)
@@ -206,6 +209,7 @@ def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
     drive(insist)
 
 
+@pytest.mark.long
 def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
     asked = []
 
@@ -239,6 +243,7 @@ def test_what_was_named_and_is_not_there_is_said() -> None:
     drive(look, a_demo(targeting=Targeting(names=("gone",))))
 
 
+@pytest.mark.long
 def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
     times: list[int] = []
 

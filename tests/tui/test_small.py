@@ -55,6 +55,7 @@ def test_keys_work_and_room_brings_it_back() -> None:
     assert drive(look, size=NARROW).return_value == 0
 
 
+@pytest.mark.long
 def test_other_screens_are_covered_as_well() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await resized(pilot, 40, 10)
@@ -74,6 +75,7 @@ def test_other_screens_are_covered_as_well() -> None:
 @pytest.mark.parametrize(
     "size", [(1, 1), *(pytest.param(each, marks=pytest.mark.long) for each in ((20, 3), (59, 40), (200, 15)))]
 )
+@pytest.mark.long
 def test_no_size_is_too_small_to_open(size: tuple[int, int]) -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.press("j", "2", "escape")

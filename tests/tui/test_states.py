@@ -93,6 +93,7 @@ def test_what_is_hidden() -> None:
     drive(look, cluster.opening(), NARROW)
 
 
+@pytest.mark.long
 def test_too_small() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await pilot.pause()
@@ -101,6 +102,7 @@ def test_too_small() -> None:
     drive(look, size=(40, 10))
 
 
+@pytest.mark.long
 def test_no_budgets() -> None:
     cluster = LiveCluster([BARE], targeting=Targeting(nodegroups=("blue",)))
 

@@ -62,6 +62,7 @@ def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
     assert "from here on EKS does it" in ran.err and "pods are new" in ran.err
 
 
+@pytest.mark.long
 def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(ann: Desk) -> None:
     flags = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann, *flags)}\n"
@@ -78,6 +79,7 @@ def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(a
     assert ran.out.rstrip().endswith(f"Journal: {journal}")
 
 
+@pytest.mark.long
 def test_a_wrong_word_sends_nothing(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod 0\n"
     ran = ann.apply("--as-asked", "--resolve-conflicts", "OVERWRITE")
@@ -101,6 +103,7 @@ def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> No
     assert lost.code != 1 or "nothing is sent" in lost.err
 
 
+@pytest.mark.long
 def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
     ran = ann.apply("--as-asked", "-o", "json")
     told = document(ran.out)
@@ -108,6 +111,7 @@ def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
     assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
 
 
+@pytest.mark.long
 def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.happens = lambda: hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "7")
@@ -204,6 +208,7 @@ def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> Non
     assert ran.code in (0, 5) and "EKS has done it" in ran.out
 
 
+@pytest.mark.long
 def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     def insists() -> int:
         if ann.aws.count("eks:UpdateAddon"):
@@ -216,6 +221,7 @@ def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     assert ran.code == 130 and f"the update goes on in EKS; its journal is {ann.journals[0]}" in ran.err
 
 
+@pytest.mark.long
 def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
     ran = ann.apply()
@@ -223,6 +229,7 @@ def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
     assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
 
 
+@pytest.mark.long
 def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
     (ann.home / "file").write_text("")
     ann.environ = {"XDG_STATE_HOME": str(ann.home / "file")}

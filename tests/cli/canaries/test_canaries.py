@@ -162,6 +162,7 @@ LOST = (Fault(Lost(), EVICTIONS, "POST", share=0.3), Fault(Lost(Moment.AFTER), E
 
 
 @pytest.mark.parametrize("goes_on", ("resume", pytest.param("rollback", marks=pytest.mark.long)))
+@pytest.mark.long
 def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections break under its evictions, it is ended in the middle, and another machine goes on with it or takes
     it back."""

@@ -127,6 +127,7 @@ def suppressions(tmp_path: Path, *entries: dict[str, str]) -> str:
     return str(path)
 
 
+@pytest.mark.long
 def test_suppressed_findings_do_not_count_and_are_listed(tmp_path: Path) -> None:
     entry = {"code": "kubelet-skew", "reason": "x", "until": "2027-01-01"}
     behind = {"code": "nodes-behind", "kind": "Nodegroup", "name": "b*", "reason": "agreed", "until": "2026-11-20"}
@@ -163,6 +164,7 @@ EVERY_FORMAT = [*(pytest.param(each, marks=pytest.mark.long) for each in ("wide"
 
 
 @pytest.mark.parametrize("output", one_in(3, [*EVERY_FORMAT, "junit", "sarif"]))
+@pytest.mark.long
 def test_every_format_has_something_to_say(output: str) -> None:
     ran = check("-o", output, "--ascii")
     assert ran.code == 1
@@ -170,6 +172,7 @@ def test_every_format_has_something_to_say(output: str) -> None:
     assert ran.out.isascii()
 
 
+@pytest.mark.long
 def test_junit_and_sarif_of_the_demo_can_be_read() -> None:
     root = ElementTree.fromstring(check("-o", "junit", "--ascii").out)
     assert int(root.get("failures", "0")) > 0
@@ -177,6 +180,7 @@ def test_junit_and_sarif_of_the_demo_can_be_read() -> None:
     assert {each["kind"] for each in run["results"]} == {"fail", "open", "pass"}
 
 
+@pytest.mark.long
 def test_the_way_of_the_demo_leads_to_its_end() -> None:
     steps = document()["checklist"]
     assert steps[0]["phase"] == "prepare"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.check.asked import check, document
 from tests.cli.running import run_cli
 
@@ -46,6 +48,7 @@ def test_on_the_way_to_the_next_version_there_is_more() -> None:
     }
 
 
+@pytest.mark.long
 def test_twice_is_the_same_bytes() -> None:
     argv = ("check", "--demo", "--target", "1.34", "-o", "json")
     assert run_cli(*argv).out == check(*argv[1:]).out

@@ -135,6 +135,7 @@ ONE_IN = 8
 @pytest.mark.parametrize(
     "check", [pytest.param(each, marks=pytest.mark.long if n % ONE_IN else ()) for n, each in enumerate(ALL)], ids=token
 )
+@pytest.mark.long
 def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World, tmp_path: Path, check: Check) -> None:
     asking = somebody(cluster, prod, tmp_path, token(check))
     own = {*checks.WHOSE, *(question for need in check.needs for question in checks.ASKED_OF_NEED.get(need, ()))}

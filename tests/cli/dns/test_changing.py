@@ -44,6 +44,7 @@ def test_it_is_shown_and_nothing_is_changed(ann: Desk) -> None:
     assert ann.map == before and ann.updates == 0 and not ann.journals()
 
 
+@pytest.mark.long
 def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
     ann.types = "prod 1\n"
     ran = ann.apply("--set", "lameduck=20s", *UNKNOWN, "-o", "json")
@@ -119,6 +120,7 @@ def test_a_hand_edit_of_what_the_add_on_owns_is_refused_with_the_reason(ann: Des
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
 
 
+@pytest.mark.long
 def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
@@ -146,6 +148,7 @@ def test_read_only_and_a_wrong_word_change_nothing(ann: Desk) -> None:
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
 
 
+@pytest.mark.long
 def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
     ann.types = "prod 1\n"
     ann.happens = lambda: ann.edits(lambda text: text.replace("cache 30", "cache 31"))

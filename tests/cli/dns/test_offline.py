@@ -63,6 +63,7 @@ def test_commands_of_the_demo_change_nothing_anywhere() -> None:
 
 
 @pytest.mark.parametrize("name", ["landing", "small-traps", *(pytest.param(of, marks=pytest.mark.long) for of in BIG)])
+@pytest.mark.long
 def test_of_a_dump_nothing_of_aws_and_no_log_is_known(name: str) -> None:
     found = document("--snapshot", str(archive(name)))
     unknown = {each["message"] for each in found["findings"] if each["status"] == "unknown"}

@@ -70,6 +70,7 @@ def test_whoever_has_the_corefile_is_named_and_not_overwritten(ann: Desk) -> Non
     assert ann.map == before and not ann.journals("dns-changes")
 
 
+@pytest.mark.long
 def test_it_is_taken_where_that_is_meant_and_every_pod_runs_it(ann: Desk) -> None:
     ann.types = "prod 1\n"
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", "-o", "json")
@@ -90,6 +91,7 @@ def test_it_is_taken_where_that_is_meant_and_every_pod_runs_it(ann: Desk) -> Non
     assert ann.updates == 0
 
 
+@pytest.mark.long
 def test_a_dry_run_asks_the_server_and_changes_nothing(ann: Desk) -> None:
     before = ann.map
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", "--dry-run=server")
@@ -137,6 +139,7 @@ def test_who_may_look_nowhere_knows_nothing(ann: Desk) -> None:
 
 
 @pytest.mark.parametrize("ann", ["viewer"], indirect=True)
+@pytest.mark.long
 def test_who_may_not_patch_is_told_so(ann: Desk) -> None:
     ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES)
     assert ran.code == 3 and "patch configmaps" in ran.err and "lameduck 5s" in ann.corefile

@@ -58,6 +58,7 @@ def test_wide_names_every_node() -> None:
 
 
 @pytest.mark.parametrize("argv", [ALL, ("--set", "lameduck=30s"), ("--place", "any"), ("--autoscale", "2:4")])
+@pytest.mark.long
 def test_documents_are_as_the_schema_says(argv: tuple[str, ...]) -> None:
     told = json.loads(shown(*argv, "-o", "json"))
     assert [error.message for error in JUDGE.iter_errors(told)] == []

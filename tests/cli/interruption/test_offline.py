@@ -88,6 +88,7 @@ def test_a_snapshot_says_the_same_but_for_logs(tmp_path: Path) -> None:
     assert statuses(found) == {**demo, "Karpenter's log": "unknown"} and found["recognised"]
 
 
+@pytest.mark.long
 def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(tmp_path: Path) -> None:
     path = a_snapshot(tmp_path, with_aws=False)
     ran = run_cli("interruption", "--snapshot", path)
@@ -110,6 +111,7 @@ def test_a_snapshot_without_deployments_does_not_know_how_karpenter_is_told(tmp_
 
 
 @pytest.mark.parametrize("what", ["stack", "commands", "iam", "helm-values"])
+@pytest.mark.long
 def test_stdout_is_the_document_and_nothing_else(what: str) -> None:
     ran = run_cli("interruption", "--demo", "--print", what)
     assert ran.code == 0 and ran.err.startswith("context demo") and ran.out.endswith("\n")

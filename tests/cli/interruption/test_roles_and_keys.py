@@ -145,6 +145,7 @@ def settings(ann: Incident, queue: str) -> None:
         ],
     ),
 )
+@pytest.mark.long
 def test_both_spellings_on_a_cluster(
     ann: Incident, version: str, env: dict[str, str], config_map: str, set_there: bool, values: Any
 ) -> None:

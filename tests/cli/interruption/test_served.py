@@ -39,6 +39,7 @@ def test_the_incident(ann: Incident) -> None:
     assert dns["remedy"][0]["command"].startswith("kubectl eksdoc coredns-lameduck ")
 
 
+@pytest.mark.long
 def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
     ann.mended()
     found = ann.document()
@@ -183,6 +184,7 @@ def test_what_is_removed_is_reported_and_nothing_else_and_the_printed_commands_m
     assert wrong == [] and ann.failing() == set()
 
 
+@pytest.mark.long
 def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
     undo, broken, _ = UNDONE["policy denies"]
     undo(ann, ann.mended())

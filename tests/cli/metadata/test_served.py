@@ -108,6 +108,7 @@ def test_every_action_was_tried() -> None:
     assert asked - set(LOST) == {"autoscaling:DescribeAutoScalingGroups"}, "tried in tests/flows: nobody here scales so"
 
 
+@pytest.mark.long
 def test_one_pod_is_one_sentence(ann: Probing) -> None:
     pod = next(
         each
@@ -131,6 +132,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_said(ann: Probing) -> None:
     told = [(argv, said, ann.run(*argv)) for argv, said in REFUSED]
     assert [argv for argv, said, ran in told if ran.code != 2 or said not in ran.err or ran.out] == []

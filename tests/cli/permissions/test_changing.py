@@ -155,6 +155,7 @@ FLAGGED = (
 
 
 @pytest.mark.parametrize("of", one_in(2, FLAGGED), ids=lambda of: of.flags)
+@pytest.mark.long
 def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, tmp_path: Path) -> None:
     words = f"drain run --nodegroup blue {of.flags}"
     role = printed(words)
@@ -235,6 +236,7 @@ def without(command: str, right: Held, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ("drain run", "drain abort", pytest.param("drain resume", marks=pytest.mark.long)))
+@pytest.mark.long
 def test_a_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
     """The last one that it cannot do without; all of them, and those of the other commands, in the long tests."""
     needed = [right for right in printed(command) if right.said in required(command)]

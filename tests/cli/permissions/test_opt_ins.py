@@ -64,6 +64,7 @@ def test_counters_of_karpenter_are_missed_or_out_of_the_scope(
             assert [each for each in who.asked if each.subresource == "proxy"] == []
 
 
+@pytest.mark.long
 def test_a_snapshot_names_what_it_lacks_for_want_of_an_opt_in(
     aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_snapshot_names_what_it_lacks_for_want_of_an_opt_in(
 
 
 @pytest.mark.parametrize("command", one_in(3, ("check --target 1.34", "coredns-lameduck", "interruption")))
+@pytest.mark.long
 def test_what_is_left_out_stands_in_the_metadata(command: str) -> None:
     ran = run_cli(*command.split(), "--demo", "--without", "proxy", "-o", "json")
     assert options(ran)["without"] == ["proxy"]

@@ -136,6 +136,7 @@ def rights_of(words: str) -> set[str]:
     return {each.said for each in held(yaml_documents(said(f"{words} -o yaml").out))}
 
 
+@pytest.mark.long
 def test_what_allows_more_than_commands_do_with_it_is_granted_by_name_alone() -> None:
     assert not {"get secrets", "list secrets", "get pods/proxy"} & rights_of("")
     assert {"get pods/log"} <= rights_of("")
@@ -229,6 +230,7 @@ NAMED = {
 }
 
 
+@pytest.mark.long
 def test_roles_that_grant_something_else_have_another_name() -> None:
     """So that none is applied over another one."""
     names = {

@@ -129,14 +129,20 @@ SAMPLE = ("drain plan", "interruption")
 """Of these a right is removed in the quick tests too."""
 
 
-IN_THREE = [(place, part) for place in MADE for part in range(3) if [line for line in LINES if line.at == place][part:]]
+IN_THREE = [
+    pytest.param(place, part, marks=[pytest.mark.long] * (part > 0))
+    for place in MADE
+    for part in range(3)
+    if [line for line in LINES if line.at == place][part:]
+]
 
 
 @pytest.mark.parametrize(("place", "part"), IN_THREE)
 def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
     place: str, part: int, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command, once, with these rights and no others; a third of the commands of each place at a time."""
+    """Each command, once, with these rights and no others; a third of the commands of each place at a time, the
+    first of them in the quick tests."""
     lines = [line for line in LINES if line.at == place][part::3]
     with at(place, prod, tmp_path, monkeypatch) as ann:
         found = [f"{line}: {each}" for line in lines for each in with_its_rights(ann, line)]

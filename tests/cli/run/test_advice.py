@@ -61,6 +61,7 @@ def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> No
     assert one.run(*words, XDG_STATE_HOME=str(tmp_path / "state")).code == 0
 
 
+@pytest.mark.long
 def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
     api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -197,6 +197,7 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
     assert over(live).bad and max(seen.of.values(), default=1) == 1
 
 
+@pytest.mark.long
 def test_what_was_stopped_here_is_gone_on_with_elsewhere(
     api: Api, seen: Evictions, one: Machine, other: Machine
 ) -> None:

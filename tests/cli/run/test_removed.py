@@ -106,6 +106,7 @@ def test_notes_are_enough_where_only_a_part_is_gone(api: Api, one: Machine, othe
     assert ("does not say how the run began" in status.out) is (part == "head")
 
 
+@pytest.mark.long
 def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps(
     api: Api, one: Machine, other: Machine
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_is_typed_back_is_drained(api: Api, seen: Evictions, one: Machine) 
     assert len(cordoned(api)) >= count
 
 
+@pytest.mark.long
 def test_nothing_is_done_without_what_must_be_typed(api: Api, seen: Evictions, one: Machine) -> None:
     before = cordoned(api)
     assert one.run("drain", "run", *BLUE).code == 2
@@ -99,6 +100,7 @@ def test_what_the_server_would_refuse_is_told(api: Api, server: Server, tmp_path
     assert "the server would do 0 of " in ran.err
 
 
+@pytest.mark.long
 def test_a_saved_plan_is_run_and_told_in_lines_of_json(
     seen: Evictions, one: Machine, other: Machine, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ SOURCES = (("--demo",), ("--snapshot", "dump"))
 COMMANDS = [("run", "old-1"), ("status",), ("status", "--attach"), ("pause",), ("abort",), ("resume",), ("rollback",)]
 
 
+@pytest.mark.long
 def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(one: Machine, seen: Evictions) -> None:
     wrong = []
     for (source, other), command in product((SOURCES, SOURCES[::-1]), COMMANDS):
@@ -240,6 +243,7 @@ def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
     assert late.code == 7 and "since it was shown" in late.err, late.err
 
 
+@pytest.mark.long
 def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
     words = agreed(one)
     with one.running("drain", "run", *words):
@@ -303,6 +307,7 @@ def saved(one: Machine, path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.long
 def test_a_saved_plan_is_not_run_when_the_cluster_has_changed(
     api: Api, seen: Evictions, one: Machine, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_run_that_is_over_is_in_nobodys_way(api: Api, seen: Evictions, one: Ma
     assert cordoned(api) == before
 
 
+@pytest.mark.long
 def test_status_and_rollback_lead_to_the_other_namespace(one: Machine, other: Machine) -> None:
     stopped_early(Elsewhere(one))
     shown = other.run("drain", "status")

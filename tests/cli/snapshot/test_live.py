@@ -156,6 +156,7 @@ def test_it_answers_as_the_cluster(
         assert _answer(_document(desk.run(*command, "-o", "json", "--snapshot", path))) == _answer(desk.live(*command))
 
 
+@pytest.mark.long
 def test_what_is_asked_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
     desk = Desk(cluster, "whole", prod, tmp_path)
     prod.forget_calls()

@@ -87,6 +87,7 @@ def test_a_snapshot_answers_as_the_demo(command: str, snapshot: str) -> None:
     assert as_of_the_demo(held.out, snapshot) == as_of_the_demo(of_demo.out, snapshot)
 
 
+@pytest.mark.long
 def test_its_age_is_said(snapshot: str) -> None:
     told = ran("drain plan --nodegroup blue", "--snapshot", snapshot).err
     assert "cluster demo-shop" in told

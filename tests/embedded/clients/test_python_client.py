@@ -56,6 +56,7 @@ def test_lists_in_pages_are_one_list(core: client.CoreV1Api) -> None:
     assert pages == 3 and names == [pod.metadata.name for pod in whole.items]
 
 
+@pytest.mark.long
 def test_a_list_in_pages_is_as_of_its_first_page(core: client.CoreV1Api) -> None:
     first = core.list_namespaced_pod("default", limit=1)
     core.delete_namespaced_pod("trap-bare", "default", grace_period_seconds=0)

@@ -111,6 +111,7 @@ def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str, share: str)
     "fault",
     one_in(3, ["list-expired", "reset@30%", "answer-lost@30%", "cut-short@30%", "unavailable@30%", "throttled@30%"]),
 )
+@pytest.mark.long
 def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
     with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
         watched_to_the_end(api, tmp_path, field)

@@ -109,6 +109,7 @@ def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> Non
     assert subjects(engine, Happened.PROTECTED) == subjects(engine, Happened.UNPROTECTED) != set()
 
 
+@pytest.mark.long
 def test_nodes_behind_a_load_balancer_are_taken_from_it_before_their_pods_go(tmp_path: Path) -> None:
     api = worlds.api_of("small-traps")
     spec = {"type": "LoadBalancer", "selector": {"app": "any"}, "ports": [{"port": 80}]}
@@ -152,6 +153,7 @@ def test_the_same_among_faults(tmp_path: Path, faults: list[str], share: str) ->
 @pytest.mark.parametrize(
     "fault", [pytest.param(each, marks=[pytest.mark.long] * (each != LASTING)) for each in OF_WATCHES]
 )
+@pytest.mark.long
 def test_the_same_though_every_watch_goes_wrong(tmp_path: Path, fault: str) -> None:
     api = worlds.api_of("small-traps")
     check(*drain(api, tmp_path, fault), api)

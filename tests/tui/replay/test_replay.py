@@ -109,6 +109,7 @@ def test_the_way_back_shows_what_was_known_then() -> None:
     show(jump, EVENTS)
 
 
+@pytest.mark.long
 def test_what_is_not_written_down_is_said() -> None:
     async def by_journal(shown: Shown) -> None:
         await shown.press("right", "space")
@@ -125,6 +126,7 @@ def test_what_is_not_written_down_is_said() -> None:
     show(by_events, EVENTS)
 
 
+@pytest.mark.long
 def test_lines_that_could_not_be_read_are_told() -> None:
     recording = replace(recording_of(JOURNAL), dropped=tuple(f"line {at}: it was cut off" for at in range(30)))
 
@@ -152,6 +154,7 @@ def test_an_entry_of_the_log_is_shown_whole() -> None:
     show(look)
 
 
+@pytest.mark.long
 def test_what_is_typed_moves_nothing_in_time() -> None:
     async def look(shown: Shown) -> None:
         await shown.press("right", "space", "6", "slash", *"web0", "left", "home", "end", "space", "enter")
@@ -194,6 +197,7 @@ def test_no_key_fails(size: tuple[int, int]) -> None:
     show(press, size=size)
 
 
+@pytest.mark.long
 def test_q_goes_back_and_then_leaves() -> None:
     async def leave(shown: Shown) -> None:
         await shown.press("6", "q")

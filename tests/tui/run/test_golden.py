@@ -118,6 +118,7 @@ def test_every_page_of_a_run_looks_like_this(page: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", one_in(3, ["120x36", "80x24", "ascii"]))
+@pytest.mark.long
 def test_and_so_does_what_must_be_typed(name: str) -> None:
     size, ascii = SIZES[name]
 

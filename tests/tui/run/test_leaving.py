@@ -82,6 +82,7 @@ def test_nor_is_the_app_left_from_the_plan_while_it_runs() -> None:
     assert play_run(leave, live).return_value is None
 
 
+@pytest.mark.long
 def test_when_it_is_over_q_leads_to_the_plan_and_then_out() -> None:
     live = ScriptedLive()
 

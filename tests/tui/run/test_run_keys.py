@@ -101,6 +101,7 @@ def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
     play_run(choose, live)
 
 
+@pytest.mark.long
 def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -206,6 +207,7 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
     play_run(look, live)
 
 
+@pytest.mark.long
 def test_a_filter_that_is_open_is_closed_first() -> None:
     async def close(show: Show) -> None:
         await show.press("6", "slash", "x", "q")
@@ -282,6 +284,7 @@ def test_what_cannot_be_saved_is_said(here: Path) -> None:
 # The run ends while something else is seen
 
 
+@pytest.mark.long
 def test_it_ends_while_the_plan_is_seen() -> None:
     live = ScriptedLive()
 
@@ -350,6 +353,7 @@ def test_one_run_at_a_time() -> None:
     play_run(again, live, read=read_demo, targeting=BLUE)
 
 
+@pytest.mark.long
 def test_the_plan_stays_as_it_was_while_it_runs_and_the_head_says_so() -> None:
     """The run's own evictions would be faults of a plan of what is left."""
     live = ScriptedLive()
@@ -401,6 +405,7 @@ def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> 
     play_run(others, live, ScriptedDesk(runs=[summary]), size=NARROW)
 
 
+@pytest.mark.long
 def test_what_was_stopped_is_gone_on_with() -> None:
     live = ScriptedLive()
 

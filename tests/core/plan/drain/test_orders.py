@@ -29,7 +29,7 @@ from tests.builders import ago
 from tests.core.plan.drain.small_clusters import a_policy, a_small_node, chosen_of, small, targets_of
 from tests.examples import for_seeds
 
-sampled = for_seeds(range(150), every=5)
+sampled = for_seeds(range(150), every=10)
 SECONDS = st.floats(0, 1000).map(float)
 TRAITS = st.lists(
     st.builds(

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budget
 from tests.core.plan.drain.small_clusters import a_policy, chosen_of, small, targets_of
 from tests.examples import for_seeds
 
-sampled = for_seeds(range(120), every=4)
+sampled = for_seeds(range(120), every=8)
 
 
 def loosened(seed: int) -> Iterator[tuple[Chosen, Cluster, DrainPolicy]]:
