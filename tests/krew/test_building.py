@@ -84,6 +84,16 @@ def test_what_was_fetched_once_is_not_fetched_again(tmp_path: Path) -> None:
     assert "six==1.17.0" in index.asked[0] and "--no-deps" in index.asked[0]
 
 
+def test_what_is_missing_is_fetched_in_one_go(tmp_path: Path) -> None:
+    index = Index("six-1.17.0-py2.py3-none-any.whl", "rich-15.0.0-py3-none-any.whl")
+    wheels, pins = Wheels(tmp_path, index.fetch), (PURE, Pin("rich", "15.0.0"), MSGSPEC)
+    wheels.fetch_pure(pins)
+    wheels.fetch_pure(pins)
+    assert [words[-2:] for words in index.asked] == [("six==1.17.0", "rich==15.0.0")]
+    assert [wheels.pure(pin).name for pin in pins[:2]] == list(index.names)
+    assert len(index.asked) == 1
+
+
 def test_a_compiled_wheel_is_there_for_every_python_and_libc(tmp_path: Path) -> None:
     tags = {"linux_amd64": ("manylinux2014_x86_64.manylinux_2_28_x86_64", "musllinux_1_2_x86_64")}
     tags |= {"linux_arm64": ("manylinux_2_28_aarch64", "musllinux_1_2_aarch64")}

@@ -35,7 +35,9 @@ def of_machine(machine: Machine, wheels: Wheels, root: Path = ROOT) -> dict[str,
         ValueError: constraints.txt is not understood.
     """
     files = {LAUNCHER: launcher(), LICENCE: (root / LICENCE).read_bytes()}
-    for pin in of_file(root):
+    pins = of_file(root)
+    wheels.fetch_pure(pins)
+    for pin in pins:
         _add(files, _of_pin(pin, machine, wheels), str(pin))
     _add(files, {path.relative_to(root).as_posix(): path.read_bytes() for path in _own(root)}, _PACKAGE)
     return files

@@ -48,7 +48,15 @@ class Wheels:
         """
         if pin.name in EITHER_WAY:
             return self._one(pin, lambda name: fits(name, PYTHONS[0], _OLDEST_LINUX), PYTHONS[0], _OLDEST_LINUX.asked)
-        return self._one(pin, lambda name: _PURE.search(name) is not None, PYTHONS[0], "any")
+        return self._one(pin, _is_pure, PYTHONS[0], "any")
+
+    def fetch_pure(self, pins: Sequence[Pin]) -> None:
+        """Fetches in one go what is missing of them: each start of pip takes a second. Of what that does not bring,
+        `pure` says why."""
+        sought = [pin for pin in pins if pin.name not in (COMPILED, *EITHER_WAY)]
+        missing = [pin for pin in sought if self._kept(pin, _is_pure) is None]
+        if len(missing) > 1:
+            self._ask(missing, PYTHONS[0], "any")
 
     def compiled(self, pin: Pin, machine: Machine) -> list[Path]:
         """One for each CPython and libc. Raises: as `pure`."""
@@ -63,9 +71,7 @@ class Wheels:
         found = self._kept(pin, wanted)
         if found is not None:
             return found
-        only = ("--no-deps", "--only-binary=:all:", "--implementation", "cp")
-        where = ("--python-version", python, "--platform", platform, "--dest", str(self._folder))
-        done = self._fetch(["--quiet", "--disable-pip-version-check", "--retries", "2", *only, *where, str(pin)])
+        done = self._ask([pin], python, platform)
         found = self._kept(pin, wanted)
         if found is None:
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
@@ -75,7 +81,17 @@ class Wheels:
             )
         return found
 
+    def _ask(self, pins: Sequence[Pin], python: str, platform: str) -> subprocess.CompletedProcess[str]:
+        only = ("--no-deps", "--only-binary=:all:", "--implementation", "cp")
+        where = ("--python-version", python, "--platform", platform, "--dest", str(self._folder))
+        quietly = ("--quiet", "--disable-pip-version-check", "--retries", "2")
+        return self._fetch([*quietly, *only, *where, *map(str, pins)])
+
     def _kept(self, pin: Pin, wanted: Callable[[str], bool]) -> Path | None:
         stem = f"{pin.name.replace('-', '_')}-{pin.version}-"
         names = sorted(path.name for path in self._folder.glob("*.whl"))
         return next((self._folder / n for n in names if n.lower().startswith(stem) and wanted(n)), None)
+
+
+def _is_pure(name: str) -> bool:
+    return _PURE.search(name) is not None

@@ -341,7 +341,7 @@ POLICIES = st.builds(
 )
 
 
-@settings(max_examples=examples(3000))
+@settings(max_examples=examples(1000))
 @given(clusters(), POLICIES)
 def test_every_pod_has_one_verdict_and_no_round_exceeds_a_budget(cluster: Cluster, policy: DrainPolicy) -> None:
     plan = plan_of(cluster, policy=policy)
