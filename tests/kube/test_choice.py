@@ -268,3 +268,21 @@ def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, 
 def test_a_token_file_without_an_end() -> None:
     with pytest.raises(ConfigError, match="/dev/zero is larger than 1 MiB: is it a token"):
         from_file("/dev/zero", utc_now)()
+
+
+@pytest.mark.parametrize("flag", ["certificate_authority", "client_certificate", "client_key"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/zero"):
+        with pytest.raises(ConfigError, match=f"{path} is no regular file"):
+            choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
+
+
+def test_a_pipe_that_a_kubeconfig_names_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ca")
+    config = kubeconfigs.many(
+        tmp_path / "c", {"x": {"server": "https://x", "certificate-authority": "ca"}}, {"x": {}}, {"x": ("x", "x")}, "x"
+    )
+    with pytest.raises(ConfigError, match="is no regular file"):
+        choose(Connection(kubeconfig=config), places(tmp_path))
