@@ -67,7 +67,7 @@ def _take(found: _Found, part: str, at_line: int) -> None:
     template = _TEMPLATE in part
     try:
         for root, line in _roots(part):
-            for of, why in _objects(root, "", "", DEEPEST):
+            for of, why in _objects(root, "", "", DEEPEST, set()):
                 if why:
                     found.unread.append(Unread(at_line + line + 1, why, template))
                 elif of is not None:
@@ -76,10 +76,14 @@ def _take(found: _Found, part: str, at_line: int) -> None:
         found.unread.append(Unread(at_line + error.line + 1, str(error), template))
 
 
-def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple[Named | None, str]]:
-    """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is."""
-    if not isinstance(root, dict):
+def _objects(
+    root: Any, version: str, kind: str, deepest: int, seen: set[tuple[int, str, str]]
+) -> Iterator[tuple[Named | None, str]]:
+    """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is.
+    `seen`: by aliases a short text has the same Lists millions of times."""
+    if not isinstance(root, dict) or (at := (id(root), version, kind)) in seen:
         return
+    seen.add(at)
     kind, version = text_at(root, "kind") or kind, text_at(root, "apiVersion") or version
     items = root.get("items")
     if not kind:
@@ -97,7 +101,7 @@ def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple
             return
         of_items = ("", "") if kind == "List" else (version, kind.removesuffix("List"))
         for each in items:
-            yield from _objects(each, *of_items, deepest - 1)
+            yield from _objects(each, *of_items, deepest - 1, seen)
     elif not version:
         yield (
             None,
