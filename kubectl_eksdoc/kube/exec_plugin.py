@@ -95,7 +95,7 @@ def _converse(
         raise
     for listener in listeners:
         listener.join(timeout=0.1 if late else 5.0)
-    said = plugin.without_secrets(bytes(complaint).decode("utf-8", "replace").strip())[-_STDERR_KEPT:]
+    said = _without_secrets(plugin, bytes(complaint).decode("utf-8", "replace").strip())[-_STDERR_KEPT:]
     if late:
         raise Unauthorized(
             f"the credential plugin {plugin.line!r} gave no answer within {timeout:g} s"
@@ -107,6 +107,14 @@ def _converse(
             f"the credential plugin {plugin.line!r} printed more than {PRINTED_BYTES >> 20} MiB", _by_hand(plugin)
         )
     return bytes(output), said
+
+
+def _without_secrets(plugin: ExecPlugin, said: str) -> str:
+    if not said:
+        return ""
+    from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # most plugins complain of nothing
+
+    return hidden(plugin.without_secrets(said))
 
 
 def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[str, Any]:
