@@ -79,6 +79,7 @@ def test_a_parameter_of_an_update_is_json_or_a_text() -> None:
     assert printed_text('{"a":1}') == '{"a":1}'
     assert printed_text("v1.12.6-eksbuild.1") == "v1.12.6-eksbuild.1"
     assert printed_text("password=hunter2") == "password=…"
+    assert printed_text("env:\n  SITE: q7Zp0fK2vXw9Lr4TnB8s\n") == "env:\n  SITE: …\n"
 
 
 def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
