@@ -37,3 +37,13 @@ def events_of(text: str | bytes) -> Iterator[Any]:
         if "nesting depth" in str(error):  # a newer libyaml finds it first
             raise TooDeep from error
         raise
+
+
+def reason(error: Exception) -> str:
+    """Why something is not YAML, and where, without the text that stands there, which may be a secret."""
+    if isinstance(error, TooDeep):
+        return str(error)
+    mark = getattr(error, "problem_mark", None)
+    told = [getattr(error, name, None) for name in ("context", "problem", "reason")]
+    where = [] if mark is None else [f"in line {mark.line + 1}"]
+    return " ".join([*(each for each in told if each), *where]) or "a value is not of its type"

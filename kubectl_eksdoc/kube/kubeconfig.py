@@ -17,7 +17,7 @@ from typing import Any
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.kube.surroundings import Surroundings
-from kubectl_eksdoc.yaml_events import DEEPEST, events_of
+from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
@@ -116,7 +116,7 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
                 pass
         document = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
-        raise ConfigError(f"kubeconfig {path} is not YAML: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"kubeconfig {path} is not YAML: {reason(error)}") from error
     if document is None:
         return {}  # empty, or comments only
     if not isinstance(document, Mapping):

@@ -233,6 +233,14 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
         choose(Connection(kubeconfig=config), places(tmp_path))
 
 
+@pytest.mark.parametrize("text", ["token: hunter2: x", 'token: "hunter2', "token: {hunter2", "token: !!float hunter2"])
+def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config").write_text(text)
+    with pytest.raises(ConfigError, match="is not YAML") as caught:
+        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["[", '{"a": ', "- "])
 def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
     """libyaml's loader ends the process."""

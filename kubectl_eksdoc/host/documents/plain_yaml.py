@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_eksdoc.host.documents.fields import short
-from kubectl_eksdoc.yaml_events import events_of
+from kubectl_eksdoc.yaml_events import events_of, reason
 
 if TYPE_CHECKING:
     from yaml.events import Event
@@ -72,7 +72,7 @@ def _read(content: bytes, named: dict[str, object] | None) -> object:
     try:
         return _built(events if named is None else _first(events), named)
     except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from error
+        raise ValueError(reason(error)) from error
 
 
 def _first(events: Iterable[Event]) -> Iterator[Event]:
