@@ -1,4 +1,5 @@
-"""How much of an answer is taken and how long it may take, whatever a server sends, and how long all reading has taken.
+"""How much of an answer is taken and how long it may take, whatever a server or a program sends, and how long all
+reading has taken.
 
 A time limit of urllib3 is for each wait: a server that sends a byte now and then is waited for without end, and nothing
 limits interim answers (100 Continue), trailers or a body. So bytes are counted, and waits timed, at the socket.
@@ -8,15 +9,22 @@ from __future__ import annotations
 
 import http.client
 import io
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
 
 HEAD_BYTES = 1 << 20
 """Of an answer, interim answers and those of a proxy included. A head of Python's http.client has at most 100 lines."""
+
+PRINTED_BYTES = 1 << 20
+"""Of either stream of a program that prints credentials."""
 
 _BUFFER = 1 << 16
 
@@ -131,6 +139,25 @@ class _Bounded(io.RawIOBase):
     def close(self) -> None:
         self._raw.close()
         super().close()
+
+
+def listen(
+    process: subprocess.Popen[bytes],
+    stream: IO[bytes] | None,
+    heard: bytearray,
+    say: Callable[[bytes], None] | None = None,
+) -> None:
+    """All that a program prints on one of its streams goes to `heard`, and to `say` as it comes; it is killed where
+    that is more than PRINTED_BYTES."""
+    assert stream is not None
+    with stream:
+        while chunk := os.read(stream.fileno(), _BUFFER):
+            heard += chunk
+            if len(heard) > PRINTED_BYTES:
+                process.kill()
+                return
+            if say is not None:
+                say(chunk)
 
 
 class ReadTime:

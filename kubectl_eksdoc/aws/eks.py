@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, parts, text, texts
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.health import issues
+from kubectl_eksdoc.aws.health import issue, issues
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
@@ -17,7 +17,6 @@ from kubectl_eksdoc.core.model.aws.addons import (
     AddonVersion,
     AddonVersions,
     Fits,
-    Issue,
     Update,
     UpdateCall,
     UpdateHistory,
@@ -198,8 +197,5 @@ def update_of(said: Json) -> Update:
         status=text(update, "status"),
         parameters=tuple((text(each, "type"), text(each, "value")) for each in parts(update, "params")),
         begun=moment(update, "createdAt"),
-        errors=tuple(
-            Issue(text(each, "errorCode"), text(each, "errorMessage"), texts(each, "resourceIds"))
-            for each in parts(update, "errors")
-        ),
+        errors=tuple(issue(each, "errorCode", "errorMessage") for each in parts(update, "errors")),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.aws.asking import Json, parts, text, texts
 from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 
 
 def issues(said: Json) -> tuple[Issue, ...]:
@@ -14,4 +15,10 @@ def issues(said: Json) -> tuple[Issue, ...]:
         TypeError: they are none.
     """
     found = parts(said.get("health") or {}, "issues")
-    return tuple(Issue(text(each, "code"), text(each, "message"), texts(each, "resourceIds")) for each in found)
+    return tuple(issue(each, "code", "message") for each in found)
+
+
+def issue(said: Json, code: str, message: str) -> Issue:
+    """By the names of its fields. EKS repeats what an API server said, and that repeats values: none that looks like a
+    secret is taken."""
+    return Issue(text(said, code), hidden(text(said, message)), texts(said, "resourceIds"))

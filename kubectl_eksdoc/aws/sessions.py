@@ -6,7 +6,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import Any
 
 import boto3
 import botocore.session
@@ -17,7 +17,7 @@ from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.aws.models import models
-from kubectl_eksdoc.bounds import BoundedResponse, current
+from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
@@ -174,7 +174,6 @@ def _as_awscli(session: Any, ask_person: Callable[[str], str]) -> None:
     providers.get_provider("custom-process")._popen = _CredentialProcess
 
 
-_PRINTED_BYTES = 1 << 20
 _KILL_S = 0.3
 """So long before the time for reading is over it is ended, lest it goes on for ever."""
 
@@ -189,22 +188,15 @@ class _CredentialProcess(subprocess.Popen[bytes]):
             timer = threading.Timer(bounds.left_s - _KILL_S, self.kill)
             timer.daemon = True
             timer.start()
-        complaint: list[bytes] = []
-        listener = threading.Thread(target=lambda: complaint.append(self._printed(self.stderr)), daemon=True)
+        output, complaint = bytearray(), bytearray()
+        listener = threading.Thread(target=listen, args=(self, self.stderr, complaint), daemon=True)
         listener.start()
-        output = self._printed(self.stdout)
+        listen(self, self.stdout, output)
         self.wait()
         listener.join()
-        if max(len(output), len(complaint[0])) > _PRINTED_BYTES:
-            raise OSError(f"the credential_process printed more than {_PRINTED_BYTES >> 20} MiB")
-        return output, complaint[0]
-
-    def _printed(self, stream: IO[bytes] | None) -> bytes:
-        assert stream is not None
-        printed = stream.read(_PRINTED_BYTES + 1)
-        if len(printed) > _PRINTED_BYTES:
-            self.kill()
-        return printed
+        if max(len(output), len(complaint)) > PRINTED_BYTES:
+            raise OSError(f"the credential_process printed more than {PRINTED_BYTES >> 20} MiB")
+        return bytes(output), bytes(complaint)
 
 
 def _nobody(prompt: str) -> str:

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.rules.keeping.digests import has_digest
 from kubectl_eksdoc.errors import ValuesError
+from kubectl_eksdoc.yaml_events import reason
 
 DEEPEST = 100
 LONGEST = 1_000_000
@@ -140,7 +141,7 @@ def _yaml(text: str) -> Any:
     except _NotReadable:
         raise
     except (yaml.YAMLError, RecursionError, ValueError, TypeError, AttributeError, KeyError) as error:
-        raise _NotReadable(f"it is neither JSON nor YAML: {' '.join(str(error).split())}") from error
+        raise _NotReadable(f"it is neither JSON nor YAML: {reason(error)}") from error
 
 
 def _as_json(value: Any, deepest: int) -> Any:

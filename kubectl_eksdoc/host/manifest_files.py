@@ -106,12 +106,13 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Folders that are links, or hidden, are not gone into. One that cannot be opened is named as if it were a file."""
+    """As ``kubectl apply -R`` goes through it: folders that are links are not gone into, hidden ones are. One that
+    cannot be opened is named as if it were a file."""
     shut: list[str] = []
     for at, folders, files in os.walk(folder, onerror=lambda error: shut.append(str(error.filename))):
         yield from shut
         shut.clear()
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        folders[:] = sorted(each for each in folders if each != ".git")
         yield from (os.path.join(at, name) for name in sorted(files) if name.endswith((*ENDINGS, *_KUSTOMIZATIONS)))
     yield from shut
 

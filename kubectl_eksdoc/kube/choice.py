@@ -94,6 +94,8 @@ def _overridden(target: Target, flags: Connection) -> Target:
     if not server.url:
         raise ConfigError(f"cluster {target.cluster_name!r} of the kubeconfig has no server", "Give --server URL.")
     _check(server.url)
+    for path in (server.ca_file, user.certificate_file, user.key_file):
+        _check_file(path)
     return replace(target, server=server, user=user)
 
 
@@ -105,6 +107,13 @@ def _check(url: str) -> None:
         fine = False
     if not fine:
         raise ConfigError(f"the server {address(url)!r} is not a URL of the form https://HOST:PORT")
+
+
+def _check_file(path: str) -> None:
+    """Each is read several times: a named pipe would give what it has once, and be waited for without end; a device
+    may have no end."""
+    if path and os.path.exists(path) and not os.path.isfile(path):
+        raise ConfigError(f"{path} is no regular file", "Give a file that holds the certificate, or the key.")
 
 
 def _impersonation(configured: Impersonation, flags: Connection) -> Impersonation:

@@ -14,10 +14,11 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import IO, Any
+from typing import Any
 
+from kubectl_eksdoc.bounds import PRINTED_BYTES, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.surroundings import Surroundings
@@ -25,7 +26,6 @@ from kubectl_eksdoc.kube.target import ExecPlugin, Server
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _STDERR_KEPT = 2000  # characters
-_LARGEST = 1 << 20  # bytes of either stream
 
 
 def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float = TIMEOUT) -> Credential:
@@ -76,12 +76,10 @@ def _converse(
     Threads read both, so that a child which the plugin leaves behind with our pipes cannot hold us up.
     """
     output, complaint = bytearray(), bytearray()
-    assert process.stdout is not None and process.stderr is not None
+    shown = (lambda chunk: around.say(chunk.decode("utf-8", "replace"))) if interactive else None
     listeners = (
-        threading.Thread(target=_listen, args=(process, process.stdout, output, None), daemon=True),
-        threading.Thread(
-            target=_listen, args=(process, process.stderr, complaint, around.say if interactive else None), daemon=True
-        ),
+        threading.Thread(target=listen, args=(process, process.stdout, output), daemon=True),
+        threading.Thread(target=listen, args=(process, process.stderr, complaint, shown), daemon=True),
     )
     for listener in listeners:
         listener.start()
@@ -97,31 +95,26 @@ def _converse(
         raise
     for listener in listeners:
         listener.join(timeout=0.1 if late else 5.0)
-    said = plugin.without_secrets(bytes(complaint).decode("utf-8", "replace").strip())[-_STDERR_KEPT:]
+    said = _without_secrets(plugin, bytes(complaint).decode("utf-8", "replace").strip())[-_STDERR_KEPT:]
     if late:
         raise Unauthorized(
             f"the credential plugin {plugin.line!r} gave no answer within {timeout:g} s"
             + (f"; it said: {said}" if said else ""),
             "It may wait for a login in a browser or for an MFA code: run it by hand once.",
         )
-    if max(len(output), len(complaint)) > _LARGEST:
+    if max(len(output), len(complaint)) > PRINTED_BYTES:
         raise ConfigError(
-            f"the credential plugin {plugin.line!r} printed more than {_LARGEST >> 20} MiB", _by_hand(plugin)
+            f"the credential plugin {plugin.line!r} printed more than {PRINTED_BYTES >> 20} MiB", _by_hand(plugin)
         )
     return bytes(output), said
 
 
-def _listen(
-    process: subprocess.Popen[bytes], stream: IO[bytes], heard: bytearray, say: Callable[[str], None] | None
-) -> None:
-    with stream:
-        while chunk := os.read(stream.fileno(), 65536):
-            heard += chunk
-            if len(heard) > _LARGEST:
-                process.kill()
-                return
-            if say is not None:
-                say(chunk.decode("utf-8", "replace"))
+def _without_secrets(plugin: ExecPlugin, said: str) -> str:
+    if not said:
+        return ""
+    from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # most plugins complain of nothing
+
+    return hidden(plugin.without_secrets(said))
 
 
 def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
@@ -31,9 +32,9 @@ class Entry:
 
 
 _LARGEST = 16 << 20
-_DEEPEST, _SHORT = 100, 10_000
-_FAR_IN = re.compile(r"^[ ?:-]{100}", re.MULTILINE)
 """Characters: ten thousand clusters, each with its certificates."""
+_SHORT = 10_000
+_FAR_IN = re.compile(r"^[ ?:-]{100}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +111,12 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _check_depth(text, loader)
+        if _may_be_deep(text):
+            for _ in events_of(text):
+                pass
         document = yaml.load(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
-        where = " ".join(str(error).split())
-        if "nesting depth" in where:  # a newer libyaml finds it first
-            where = "it is nested too deeply"
-        raise ConfigError(f"kubeconfig {path} is not YAML: {where}") from error
+        raise ConfigError(f"kubeconfig {path} is not YAML: {reason(error)}") from error
     if document is None:
         return {}  # empty, or comments only
     if not isinstance(document, Mapping):
@@ -124,21 +124,9 @@ def _parsed(path: str, text: str) -> Mapping[str, Any]:
     return document
 
 
-def _check_depth(text: str, loader: Any) -> None:
-    """The C loader ends the process where some 20,000 values are within each other.
-
-    Raises:
-        ValueError: there are more than any kubeconfig has.
-    """
-    import yaml
-
-    if len(text) < _SHORT or (text.count("[") + text.count("{") < _DEEPEST and _FAR_IN.search(text) is None):
-        return
-    depth = 0
-    for event in yaml.parse(text, Loader=loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise ValueError("it is nested too deeply")
+def _may_be_deep(text: str) -> bool:
+    """So that what is not is parsed once."""
+    return len(text) > _SHORT and (text.count("[") + text.count("{") > DEEPEST or _FAR_IN.search(text) is not None)
 
 
 def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str) -> dict[str, Entry]:

@@ -14,15 +14,16 @@ from kubectl_eksdoc.kube.surroundings import utc_now
 
 
 def status_of(answer: Answer) -> Status | Lost:
-    """`Lost` where it is no answer of an API: a redirect, or a success that is no JSON. Nobody knows what was done.
+    """`Lost` where it is no answer of an API: a redirect, or a success that is no object in JSON. Nobody knows what was
+    done.
 
     What is not a Status is a success without words, as the object that was patched.
     """
     if 300 <= answer.status < 400:
         return Lost(f"it was answered with a redirect to {address(answer.headers.get('location', 'somewhere'))}")
-    if answer.status < 300 and not answer.is_json:
-        return Lost(f"it was answered with something that is no JSON: {answer.said}")
     document = answer.document
+    if answer.status < 300 and not document:
+        return Lost(f"it was answered with something that is no object in JSON: {answer.said}")
     if document.get("kind") != "Status":
         found = Status(answer.status, message="" if answer.status < 300 else answer.said)
     else:

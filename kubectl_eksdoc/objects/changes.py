@@ -11,6 +11,7 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.core.model.changes import EventTold, Revision
 from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.objects.common import moment
 
 _REVISION = "deployment.kubernetes.io/revision"
@@ -55,4 +56,5 @@ def event(doc: Doc) -> EventTold | None:
     subject = Subject(kind, text_at(doc, "involvedObject", "name"), text_at(doc, "involvedObject", "namespace"))
     counts = (at(doc, "series", "count"), doc.get("count"))
     count = next((each for each in counts if isinstance(each, int) and not isinstance(each, bool) and each > 0), 1)
-    return EventTold(when, reason, subject, text_at(doc, "message")[:_LONGEST], doc.get("type") == "Warning", count)
+    message = hidden(text_at(doc, "message"))[:_LONGEST]  # a probe's answer, an image's address
+    return EventTold(when, reason, subject, message, doc.get("type") == "Warning", count)

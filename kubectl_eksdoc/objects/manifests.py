@@ -16,6 +16,7 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import text_at
 from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Unread
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.yaml_events import TooDeep, events_of
 
 DEEPEST = 50
 """Levels of Lists in Lists, of which kubectl makes one."""
@@ -66,7 +67,7 @@ def _take(found: _Found, part: str, at_line: int) -> None:
     template = _TEMPLATE in part
     try:
         for root, line in _roots(part):
-            for of, why in _objects(root, "", "", DEEPEST):
+            for of, why in _objects(root, "", "", DEEPEST, set()):
                 if why:
                     found.unread.append(Unread(at_line + line + 1, why, template))
                 elif of is not None:
@@ -75,10 +76,14 @@ def _take(found: _Found, part: str, at_line: int) -> None:
         found.unread.append(Unread(at_line + error.line + 1, str(error), template))
 
 
-def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple[Named | None, str]]:
-    """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is."""
-    if not isinstance(root, dict):
+def _objects(
+    root: Any, version: str, kind: str, deepest: int, seen: set[tuple[int, str, str]]
+) -> Iterator[tuple[Named | None, str]]:
+    """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is.
+    `seen`: by aliases a short text has the same Lists millions of times."""
+    if not isinstance(root, dict) or (at := (id(root), version, kind)) in seen:
         return
+    seen.add(at)
     kind, version = text_at(root, "kind") or kind, text_at(root, "apiVersion") or version
     items = root.get("items")
     if not kind:
@@ -96,7 +101,7 @@ def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple
             return
         of_items = ("", "") if kind == "List" else (version, kind.removesuffix("List"))
         for each in items:
-            yield from _objects(each, *of_items, deepest - 1)
+            yield from _objects(each, *of_items, deepest - 1, seen)
     elif not version:
         yield (
             None,
@@ -118,7 +123,7 @@ def _roots(part: str) -> Iterator[tuple[Any, int]]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         text = f"   {part[3:]}" if part.startswith("---") else part
         is_json = text.lstrip().startswith("{") and not text.lstrip().startswith(_TEMPLATE)
-        if is_json and not isinstance(error, _NotReadable):
+        if is_json and not isinstance(error, (_NotReadable, TooDeep)):
             yield from _json(text)
             return
         mark = getattr(error, "problem_mark", None)
@@ -140,7 +145,6 @@ def _json(part: str) -> Iterator[tuple[Any, int]]:
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MERGE = "<<"
-_DEEPEST = 1000
 _NULLS = ("", "~", "null", "Null", "NULL")
 _META: Mapping[str, Any] = {"name": None, "namespace": None}
 
@@ -152,7 +156,7 @@ class _Walk:
         import yaml
 
         self._yaml = yaml
-        self._events: Iterator[Any] = iter(yaml.parse(part, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        self._events: Iterator[Any] = events_of(part)
         self._anchors: dict[str, Any] = {}
 
     def roots(self) -> Iterator[tuple[Any, int]]:
@@ -160,28 +164,26 @@ class _Walk:
         for event in self._events:
             if isinstance(event, self._yaml.DocumentStartEvent):
                 first: Any = next(self._events)
-                made.append((self._node(first, _OBJECT, DEEPEST * 2), first.start_mark.line))
+                made.append((self._node(first, _OBJECT), first.start_mark.line))
         yield from made  # all of them, or none: what fails later may be read as JSON from its beginning
 
-    def _node(self, event: Any, wanted: Any, deepest: int) -> Any:
+    def _node(self, event: Any, wanted: Any) -> Any:
         """What is wanted of it: a text, a mapping with some of its keys, a list, or None of all else."""
         yaml = self._yaml
-        if deepest < 0:
-            raise _NotReadable("it is too deep", event.start_mark.line)
         if isinstance(event, yaml.AliasEvent):
             return self._anchors.get(event.anchor)
         if isinstance(event, yaml.ScalarEvent):
             null = event.implicit[0] and event.value in _NULLS
             made: Any = None if null else event.value
         elif isinstance(event, yaml.MappingStartEvent):
-            made = self._mapping(wanted, deepest)
+            made = self._mapping(wanted)
         else:
-            made = self._sequence(wanted, deepest)
+            made = self._sequence(wanted)
         if event.anchor:
             self._anchors[event.anchor] = made
         return made
 
-    def _mapping(self, wanted: Any, deepest: int) -> Any:
+    def _mapping(self, wanted: Any) -> Any:
         made: dict[str, Any] = {}
         keys = wanted if isinstance(wanted, Mapping) else {}
         for event in self._events:
@@ -191,18 +193,18 @@ class _Walk:
             self._skip(event)
             value = next(self._events)
             if key in keys:
-                made[key] = self._node(value, keys[key], deepest - 1)
+                made[key] = self._node(value, keys[key])
             else:
                 self._skip(value)
         return made
 
-    def _sequence(self, wanted: Any, deepest: int) -> Any:
+    def _sequence(self, wanted: Any) -> Any:
         made: list[Any] = []
         for event in self._events:
             if isinstance(event, self._yaml.SequenceEndEvent):
                 break
             if wanted is _ITEMS:
-                made.append(self._node(event, _OBJECT, deepest - 1))
+                made.append(self._node(event, _OBJECT))
             else:
                 self._skip(event)
         return made
@@ -213,8 +215,6 @@ class _Walk:
         while True:
             if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
                 depth += 1
-                if depth > _DEEPEST:  # the parser takes the longer for each, the more of them are open
-                    raise _NotReadable("it is nested too deeply", event.start_mark.line)
             elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
                 depth -= 1
             elif isinstance(event, yaml.ScalarEvent) and event.anchor:

@@ -225,7 +225,7 @@ def check(history: list[Hand], update: Updates) -> None:
     told = {str(field) for each in plan.predictions for field in each.shared}
     told |= {str(each.field) for each in plan.changes if each.fate(Mode.OVERWRITE) is Fate.UNKNOWN}
     for field, change in by_field.items():
-        # An entry of which only the name is left sets nothing.
+        # Of an entry whose value its applier has withdrawn, EKS's name is left until a version drops it.
         empty = isinstance(change.before, dict) and change.before.keys() == {"name"}
         if change.lost and change.before is not MISSING and not empty and field not in told:
             assert field in foreseen or "configuration values" in change.because.why, (field, change)

@@ -9,6 +9,7 @@ import pytest
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
+from kubectl_eksdoc.aws.health import issues
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -170,3 +171,12 @@ def test_the_first_that_fails_is_told() -> None:
 
     with pytest.raises(AwsError, match="no 1"):
         at_once((0, 1, 2, 3), ask)
+
+
+def test_what_an_issue_says_has_no_secret() -> None:
+    message = "env[0].value: Invalid value: token=EXAMPLE, see https://h/a?X-Amz-Signature=EXAMPLE"
+    told = {"id": "u", "errors": [{"errorCode": "AdmissionRequestDenied", "errorMessage": message}]}
+    (of_update,) = eks.update_of({"update": told}).errors
+    (of_health,) = issues({"health": {"issues": [{"code": "a", "message": message}]}})
+    for each in (of_update, of_health):
+        assert "EXAMPLE" not in each.message and "Invalid value" in each.message

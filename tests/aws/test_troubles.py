@@ -51,12 +51,15 @@ SIGNED = """\
 The request signature we calculated does not match the signature you provided. The Canonical String for this request \
 should have been 'POST / host:sts.eu-west-1.amazonaws.com x-amz-security-token:FwoGZXIvYXdzEXAMPLE host;x-amz-date'"""
 
+LINK = "see https://logs.s3.amazonaws.com/a?X-Amz-Credential=EXAMPLE%2F1&X-Amz-Signature=EXAMPLE and token=EXAMPLE"
+
 
 @pytest.mark.parametrize(
     "error",
     [
         refused("SignatureDoesNotMatch", SIGNED),
         refused("InvalidClientTokenId", "Credential=ASIAEXAMPLEEXAMPLE, Signature=FwoGZXIvYXdzEXAMPLE"),
+        *(refused(code, LINK) for code in ("AccessDenied", "ResourceNotFoundException", "ServerException")),
         raised.ClientError({"Error": {"Code": "AccessDenied", "Message": SIGNED}}, "AssumeRole"),
         raised.ProxyConnectionError(proxy_url="http://FwoGZXIvYXdzEXAMPLE@proxy:3128"),
         raised.EndpointConnectionError(

@@ -113,3 +113,19 @@ def test_every_published_schema_is_read(path: Path) -> None:
 def test_what_is_no_schema_is_unknown(text: str) -> None:
     found = schema_of(text)
     assert isinstance(found, Unknown) and found.why.startswith("the configuration schema cannot be read")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "env: {TOKEN: hunter2hunter2\n",
+        'env:\n  TOKEN: "hunter2hunter2\n',
+        "a: b\n  c: hunter2hunter2: x\n",
+        "TOKEN: !!float hunter2hunter2",
+        "TOKEN: !!int hunter2hunter2",
+    ],
+)
+def test_what_cannot_be_read_is_not_repeated(text: str) -> None:
+    with pytest.raises(ValuesError) as caught:
+        values_of(text)
+    assert "hunter2" not in str(caught.value), caught.value

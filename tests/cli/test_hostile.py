@@ -134,6 +134,14 @@ def test_each_command_ends_where_nothing_else_does(tmp_path: Path, command: str,
     assert not (tmp_path / "file.eksdoc").exists(), "half a snapshot is none"
 
 
+@pytest.mark.parametrize("behaviour", ["brackets", "one token"])
+@pytest.mark.parametrize("command", ["drain pause r1", "drain abort r1"])
+def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path, command: str, behaviour: str) -> None:
+    with Hostile(BEHAVIOURS[behaviour]()) as server:
+        ran = took(command, server, tmp_path).ran
+    assert ran.code == 3 and "cannot be read" in ran.err and "no run" not in ran.err, ran
+
+
 @pytest.mark.parametrize(
     "behaviour", ["brackets", *(pytest.param(each, marks=pytest.mark.long) for each in BEHAVIOURS if each[-1] != "s")]
 )

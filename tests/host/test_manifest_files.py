@@ -31,8 +31,9 @@ def whys(found: tuple[Manifest, ...]) -> list[str]:
 def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
     folder = made(tmp_path, b_yaml=PDB, a__deep_yml=PDB, c_json=f"# {PDB}", d_txt=PDB, e_tpl=PDB)
     made(tmp_path / ".git", x_yaml=PDB)
+    made(tmp_path / ".helm", x_yaml=PDB)
     found = read_manifests([folder])
-    assert [os.path.relpath(each.path, folder) for each in found] == ["b.yaml", "c.json", "a/deep.yml"]
+    assert [os.path.relpath(each.path, folder) for each in found] == ["b.yaml", "c.json", ".helm/x.yaml", "a/deep.yml"]
     assert all(each.documents or each.unread for each in found)
 
 

@@ -52,7 +52,7 @@ def test_plain_values(text: str, found: object) -> None:
         (b"!!python/object/apply:os.system [ls]", "it has tags"),
         (b"a: b\n---\na: c", "it holds 2 documents"),
         (b"a: 1\nb: 2\na: 3", "'a' is twice in one object"),
-        (b"a: \xff", "unacceptable character"),
+        (b"a: \xff", "invalid leading UTF-8 octet"),
     ],
 )
 def test_what_else_yaml_can_say_is_refused(text: bytes, why: str) -> None:

@@ -233,6 +233,14 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
         choose(Connection(kubeconfig=config), places(tmp_path))
 
 
+@pytest.mark.parametrize("text", ["token: hunter2: x", 'token: "hunter2', "token: {hunter2", "token: !!float hunter2"])
+def test_what_is_no_yaml_is_not_repeated(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config").write_text(text)
+    with pytest.raises(ConfigError, match="is not YAML") as caught:
+        kubeconfig.load(str(tmp_path / "config"), Surroundings())
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["[", '{"a": ', "- "])
 def test_a_kubeconfig_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
     """libyaml's loader ends the process."""
@@ -268,3 +276,21 @@ def test_a_named_pipe_to_which_something_writes(tmp_path: Path, two: tuple[str, 
 def test_a_token_file_without_an_end() -> None:
     with pytest.raises(ConfigError, match="/dev/zero is larger than 1 MiB: is it a token"):
         from_file("/dev/zero", utc_now)()
+
+
+@pytest.mark.parametrize("flag", ["certificate_authority", "client_certificate", "client_key"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, flag: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/zero"):
+        with pytest.raises(ConfigError, match=f"{path} is no regular file"):
+            choose(Connection(server="https://x", **{flag: path}), places(tmp_path))
+
+
+def test_a_pipe_that_a_kubeconfig_names_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ca")
+    config = kubeconfigs.many(
+        tmp_path / "c", {"x": {"server": "https://x", "certificate-authority": "ca"}}, {"x": {}}, {"x": ("x", "x")}, "x"
+    )
+    with pytest.raises(ConfigError, match="is no regular file"):
+        choose(Connection(kubeconfig=config), places(tmp_path))

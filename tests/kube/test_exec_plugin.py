@@ -140,6 +140,14 @@ def test_a_failing_plugin_is_quoted(write: Any, transport: MakeTransport, compla
     assert hint in caught.value.hint
 
 
+def test_a_failing_plugin_is_quoted_without_credentials(write: Any, transport: MakeTransport) -> None:
+    says = "Credential=AKIAEXAMPLEEXAMPLE, Signature=hunter2 https://h/?X-Amz-Security-Token=hunter2"
+    with pytest.raises(Unauthorized) as caught:
+        transport(Connection(kubeconfig=write(f"sys.exit({says!r})"))).get("/version")
+    assert "Signature" in str(caught.value)
+    assert "hunter2" not in str(caught.value) and "EXAMPLE" not in str(caught.value)
+
+
 def test_a_plugin_that_fails_silently(write: Any, transport: MakeTransport) -> None:
     with pytest.raises(Unauthorized, match=r"failed \(exit 3\), without a word on stderr"):
         transport(Connection(kubeconfig=write("sys.exit(3)"))).get("/version")

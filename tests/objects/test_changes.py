@@ -57,6 +57,11 @@ def test_one_that_nobody_controls_is_none() -> None:
     assert revision({**NEW_SET, "metadata": {**NEW_SET["metadata"], "ownerReferences": []}}) is None
 
 
+def test_an_event_tells_no_credentials() -> None:
+    found = event({**EVENT, "message": "Failed to pull https://ann:hunter2@r.example/a?X-Amz-Signature=hunter2: 403"})
+    assert found is not None and "hunter2" not in found.message and found.message.endswith("403")
+
+
 def test_an_event_is_told_with_its_last_time() -> None:
     told = EventTold(AT, "FailedScheduling", Subject("Pod", "web-1", "shop"), "no room", True, 3)
     assert event(EVENT) == told

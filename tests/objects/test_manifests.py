@@ -57,6 +57,12 @@ def test_what_is_nested_without_an_end_is_given_up_early(text: str) -> None:
     assert "nested too deeply" in unread.why or "no YAML" in unread.why or "neither YAML nor JSON" in unread.why
 
 
+def test_aliases_of_lists_make_no_more_of_them() -> None:
+    names = [f"- &a{at} {{kind: List, apiVersion: v1, items: [{f'*a{at - 1}, ' * 9}]}}" for at in range(1, 9)]
+    first = "- &a0 {kind: PodDisruptionBudget, apiVersion: policy/v1beta1, metadata: {name: web, namespace: shop}}"
+    assert objects("\n".join(("kind: List", "apiVersion: v1", "items:", first, *names))) == [Document(OF_PDB, 1)]
+
+
 def test_lists_end_somewhere() -> None:
     deep = "{kind: List, apiVersion: v1, items: [" * (3 * DEEPEST)
     (unread,) = manifest_of(deep + "]}" * (3 * DEEPEST)).unread

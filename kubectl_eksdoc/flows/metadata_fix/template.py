@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue, Update
 from kubectl_eksdoc.core.model.metadata_acts import OnTemplate
 from kubectl_eksdoc.core.run.metadata.became import Became, Done, Part, of_group, stage_by_group
@@ -61,10 +61,15 @@ def _version(act: OnTemplate, token: str, world: FixWorld) -> int:
 def _begun(act: OnTemplate, past: Past, world: FixWorld) -> str:
     """An update that was asked for, and whose answer was lost: only of a version that was known to be made before."""
     known = world.aws.update_to(act, past.number) if past.number else ""
-    ident = known if isinstance(known, str) else ""
-    if ident:
-        note(world, {"entry": "asked", "update": ident})
-    return ident
+    if isinstance(known, Unknown):
+        world.tell(
+            f"node group {act.group}: whether the update has begun is not known: {known.why} ({known.missing}). It is "
+            "asked for again with the same token, by which EKS begins it once"
+        )
+        return ""
+    if known:
+        note(world, {"entry": "asked", "update": known})
+    return known
 
 
 def _update(act: OnTemplate, number: int, token: str, world: FixWorld) -> str:

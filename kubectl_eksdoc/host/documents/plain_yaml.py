@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_eksdoc.host.documents.fields import short
+from kubectl_eksdoc.yaml_events import events_of, reason
 
 if TYPE_CHECKING:
     from yaml.events import Event
@@ -22,8 +23,6 @@ _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _WORDS: dict[str, object] = {"null": None, "~": None, "": None, "true": True, "false": False}
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,30}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
-_DEEPEST = 100
-_TOO_DEEP = "it is nested too deeply"
 _MERGED = "<<"
 _TAGS = (None, "!", "tag:yaml.org,2002:str")
 """None, or that it is a text, which it is anyhow."""
@@ -69,13 +68,11 @@ def yaml_as_go_reads_it(content: bytes) -> object:
 def _read(content: bytes, named: dict[str, object] | None) -> object:
     import yaml
 
-    events = yaml.parse(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    events = events_of(content)
     try:
         return _built(events if named is None else _first(events), named)
     except yaml.YAMLError as error:
-        if "nesting depth" in str(error):  # a newer libyaml finds it first
-            raise ValueError(_TOO_DEEP) from error
-        raise ValueError(" ".join(str(error).split())) from error
+        raise ValueError(reason(error)) from error
 
 
 def _first(events: Iterable[Event]) -> Iterator[Event]:
@@ -102,8 +99,6 @@ def _built(events: Iterable[Event], named: dict[str, object] | None) -> object:
             if named is not None and isinstance(closed, dict) and _MERGED in closed:
                 _merge(closed)
         elif isinstance(event, yaml.NodeEvent):
-            if len(open_ones) >= _DEEPEST:
-                raise ValueError(_TOO_DEEP)
             alias = named is not None and isinstance(event, yaml.AliasEvent)
             value = _of_alias(event, named or {}, open_ones) if alias else _value(event)
             _put(value, event, open_ones[-1] if open_ones else whole, keys)

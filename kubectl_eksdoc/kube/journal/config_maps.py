@@ -55,8 +55,10 @@ class ConfigMaps:
     def find(self, selector: str) -> Sequence[ConfigMap]:
         """All at one moment, by their labels. Raises: as `get`."""
         sent = self._read(self._path, {"labelSelector": selector}, "list configmaps")
-        items = sent.doc.get("items") or () if sent.ok else ()
-        return [config_map(item) for item in items]
+        items = sent.doc.get("items", "") if sent.ok else None
+        if not (items is None or isinstance(items, list)) or at(sent.doc, "metadata", "continue"):
+            raise self.unread("list configmaps", sent)
+        return [config_map(item) for item in items or ()]
 
     def create(self, name: str, labels: Mapping[str, str], annotations: Mapping[str, str], data: Doc) -> Sent:
         meta = {"name": name, "namespace": self.namespace, "labels": dict(labels), "annotations": dict(annotations)}

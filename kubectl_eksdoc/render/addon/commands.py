@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
-from kubectl_eksdoc.core.rules.keeping.secrets import hidden, printed
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
 
 
 def as_json(values: Doc) -> str:
@@ -27,7 +27,7 @@ def printed_text(text: str) -> str:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return hidden(text)
+        return printed(text)
     kept = printed(found)
     return text if kept == found else json.dumps(kept, ensure_ascii=False)
 

@@ -8,9 +8,9 @@ take no time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults
 from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
@@ -23,6 +23,8 @@ from kubectl_eksdoc.core.rules.api.schema import schema_of
 Key = tuple[str, str]
 """Kind and name: all of the add-on is in one namespace."""
 
+_MAPS = ("labels", "annotations", "matchLabels", "nodeSelector")
+"""Maps of texts, which keep an empty one."""
 _STATUS = Fields.of_paths(("status",))
 
 
@@ -72,7 +74,7 @@ class Documents:
         if isinstance(result, Refused):
             raise AssertionError(result.message)
         if not dry_run:
-            self._store(key, live, with_defaults(result.doc))
+            self._store(key, live, with_defaults(_printed(result.doc)))
         return ()
 
     def patch(self, kind: str, name: str, patch: Doc, manager: str) -> None:
@@ -86,7 +88,7 @@ class Documents:
 
     def _write(self, live: Doc, new: Doc, manager: str) -> None:
         schema = schema_of(live["apiVersion"], live["kind"])
-        made = updated(live, with_defaults(new), manager, self._now(), schema, reset=_reset(live["kind"]))
+        made = updated(live, with_defaults(_printed(new)), manager, self._now(), schema, reset=_reset(live["kind"]))
         self._store(_key(live), live, made)
 
     def _store(self, key: Key, live: Doc | None, doc: Doc) -> None:
@@ -99,6 +101,19 @@ class Documents:
 
 def _key(doc: Doc) -> Key:
     return doc["kind"], str(at(doc, "metadata", "name"))
+
+
+def _printed(doc: Doc) -> Doc:
+    """As Go prints it: what is "" in a typed spec is left out (``omitempty``); whoever applied it still owns it."""
+    return with_value(doc, ("spec",), _without_empty(doc["spec"])) if "spec" in doc else doc
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_empty(each) for each in value]
+    if isinstance(value, dict):
+        return {key: each if key in _MAPS else _without_empty(each) for key, each in value.items() if each != ""}
+    return value
 
 
 def _reset(kind: str) -> Fields:

@@ -37,6 +37,9 @@ from tests.fakes import kubeconfigs
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
+BY_CHANCE = "q7Zp0fK2vXw9Lr4TnB8sYd3h"
+"""A key as a generator makes it, which stands under names that say nothing of it."""
+
 
 def documents(name: str) -> list[Doc]:
     """Of a recorded cluster: a secret in each annotation, variable, argument, probe and comment of a Corefile."""
@@ -94,7 +97,7 @@ def plant_in_aws(aws: World) -> None:
         launchTemplate={"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "1"},
         tags={"password": of.any()},
     )
-    values = json.dumps({"podAnnotations": {"token": of.any()}})
+    values = json.dumps({"podAnnotations": {"token": of.any(), "example.com/site": BY_CHANCE}})
     eks.update_addon(clusterName=NAME, addonName="coredns", configurationValues=values)
     eks.tag_resource(resourceArn=eks.describe_cluster(name=NAME)["cluster"]["arn"], tags={"token": of.any()})
     for each in ec2.describe_instances()["Reservations"]:
@@ -107,7 +110,11 @@ def plant_by_hand(site: Site) -> None:
     of = Canaries("by hand")
     for kind, name in (("daemonsets", "aws-node"), ("deployments", "coredns")):
         dsn = f"https://{quote(of.any(), safe='')}@sentry.example.com/1"
-        variables = [{"name": "DB_PASSWORD", "value": of.any()}, {"name": "SENTRY_DSN", "value": dsn}]
+        variables = [
+            {"name": "DB_PASSWORD", "value": of.any()},
+            {"name": "SENTRY_DSN", "value": dsn},
+            {"name": "SITE", "value": BY_CHANCE},
+        ]
         template = {
             "metadata": {"annotations": {"example.com/token": of.any()}},
             "spec": {"containers": [{"name": name, "env": variables}]},
@@ -265,7 +272,8 @@ def planted_cluster(
     monkeypatch.setenv("KUBECONFIG", "")
     key = environ.get("AWS_ACCESS_KEY_ID", "")
     configs = Kubeconfigs(given, url, host_of(aws) if aws is not None else "", environ=environ)
-    return Place(home, environ, {key: "the access key"} if key else {}), configs
+    more = {BY_CHANCE[1:]: "the key by chance"} | ({key: "the access key"} if key else {})
+    return Place(home, environ, more), configs
 
 
 def planted_place(site: Site, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Place, Kubeconfigs]:

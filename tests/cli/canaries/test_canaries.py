@@ -197,7 +197,8 @@ def test_a_run_that_is_cut_off_writes_none(goes_on: str, tmp_path: Path, monkeyp
 def terraform(folder: Path) -> str:
     """A plan that gives an add-on other values; what is sensitive in it is marked, and what is not stands there."""
     of = Canaries("terraform")
-    values = [json.dumps({"env": {"MY_TOKEN": of.any(), "ENABLE_POD_ENI": "true"}}) for _ in range(2)]
+    env = [{"MY_TOKEN": of.any(), "SITE": places.BY_CHANCE[number:], "ENABLE_POD_ENI": "true"} for number in range(2)]
+    values = [json.dumps({"env": each}) for each in env]
     before = an_addon(cluster_name=NAME, configuration_values=values[0], tags={"password": of.any()})
     after = {**before, "addon_version": "v1.12.6-eksbuild.1", "configuration_values": values[1]}
     return written(folder, a_plan(a_change(before, after, "update")))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.rules.keeping.secrets import hidden
+
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
@@ -45,7 +47,7 @@ SYMPTOMS = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`line` is the last one that says so, without what surrounds it."""
+    """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints."""
 
     symptom: Symptom
     line: str
@@ -72,4 +74,4 @@ def _told(log: str) -> Iterator[tuple[str, Symptom]]:
     for line in log.splitlines():
         symptom = next((each for each in SYMPTOMS if each.text.lower() in line.lower()), None)
         if symptom is not None and not any(well in line for well in _SAID_WELL):
-            yield line.strip()[:LONGEST], symptom
+            yield hidden(line.strip())[:LONGEST], symptom

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from kubectl_eksdoc.core.rules.addresses import addresses_in
@@ -25,9 +26,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "AKIA": re.compile(r"\bAKIA[A-Z0-9]{12,}\b"),
     "ASIA": re.compile(r"\bASIA[A-Z0-9]{12,}\b"),
     "eyJ": re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*"),
-    "ghp_": re.compile(r"\bghp_\w{10,}"),
-    "gho_": re.compile(r"\bgho_\w{10,}"),
-    "ghs_": re.compile(r"\bghs_\w{10,}"),
+    **{f"gh{kind}_": re.compile(rf"\bgh{kind}_\w{{10,}}") for kind in "oprsu"},
     "github_pat_": re.compile(r"\bgithub_pat_\w{10,}"),
     "glpat-": re.compile(r"\bglpat-[\w-]{10,}"),
     "xox": re.compile(r"\bxox[abeprs]-[\w-]{10,}"),
@@ -77,6 +76,10 @@ def hidden(text: str) -> str:
 
 
 HIDDEN = "…"
+_WORD = re.compile(r"(?<![A-Za-z0-9+_-])[A-Za-z0-9+_-]{20,}={0,2}")
+_HEX = re.compile(r"(?i)[0-9a-f]{32,}")
+_DIGEST_NAME = re.compile(r"(?i)checksum|digest|hash|revision|commit|bundle|certificate")
+"""Of a field whose value is by chance, and no secret."""
 _SECRET_NAME = re.compile(
     r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)"
     r"(?!.*(?:name|ref|path|type|expiration|ttl|audience|enabled)\Z)"
@@ -100,7 +103,22 @@ def _printed(value: Any, name: str) -> Any:
         return value
     if name.lower() == "corefile":
         return printed_corefile(value)
-    return HIDDEN if len(value) >= 4 and _SECRET_NAME.search(name) else hidden(value)
+    if len(value) >= 4 and _SECRET_NAME.search(name):
+        return HIDDEN
+    shown = hidden(value)
+    if _DIGEST_NAME.search(name) or value.startswith("arn:"):
+        return shown
+    if _HEX.fullmatch(value.strip()):
+        return HIDDEN
+    return _WORD.sub(lambda found: HIDDEN if _by_chance(found.group()) else found.group(), shown)
+
+
+def _by_chance(word: str) -> bool:
+    """Whether small and large letters and digits follow each other as a generator of keys has them, and no name: of
+    ten by chance some six are followed by one of another sort, in ``AmazonEksNodeRole2024`` three."""
+    sorts = ["lower" if each.islower() else "upper" if each.isupper() else each.isdigit() for each in word]
+    changes = sum(one != other for one, other in pairwise(sorts))
+    return {"lower", "upper", True} <= {*sorts} and changes >= 0.45 * len(word)
 
 
 def printed_corefile(text: str) -> str:

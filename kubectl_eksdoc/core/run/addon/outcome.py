@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.expected import EKS, owners_of
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
-from kubectl_eksdoc.core.plan.addon.merging import same
+from kubectl_eksdoc.core.plan.addon.merging import MISSING, same
 from kubectl_eksdoc.core.plan.addon.modes import Fate
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, without_entries
@@ -68,6 +68,9 @@ def _checked(each: Expectation, now: Now, stage: Stage) -> Check:
     if isinstance(doc, Unknown):
         return Check(each.field, Verdict.NOT_READ, each.live, None, each, why=doc.why)
     found, owners = _stands(doc, each.field), _owners(doc, each.field.path)
+    entry = _stands(doc, replace(each.field, path=each.field.path[:-1]))
+    if found is MISSING and "" in (each.live, each.value) and isinstance(entry, dict) and "valueFrom" not in entry:
+        found = ""  # a server leaves it out
     return Check(each.field, _verdict(each, found, stage), each.live, found, each, owners)
 
 

@@ -41,6 +41,13 @@ def test_other_troubles_are_none(log: str) -> None:
     assert last_symptom(log) is None
 
 
+def test_a_line_has_no_credentials() -> None:
+    said = '169.254.169.254 said {"AccessKeyId": "ASIAEXAMPLEEXAMPLE", "SecretAccessKey": "hunter2hunter2"}'
+    seen = last_symptom(said)
+    assert seen is not None and "EXAMPLE" not in seen.line and "hunter2" not in seen.line
+    assert "169.254.169.254 said" in seen.line
+
+
 def test_the_last_line_counts() -> None:
     seen = last_symptom("NoCredentialProviders: no valid providers in chain\nfailed to get VPC ID\nexit 1")
     assert seen is not None and seen.line == "failed to get VPC ID"
