@@ -151,6 +151,8 @@ def test_a_run_is_prepared_begun_told_and_given_back(
     back = desk.prepare_giving_back(live.run)
     # The targets that were skipped were cordoned too.
     assert (back.kind, back.nodes, back.run) == (Kind.GIVE_BACK, tuple(f"old-{i}" for i in range(6)), live.run)
+    assert back.typed == ("lab 1",), "what the plan of the run counted"
+    assert f"the plan of run {live.run} drains 1 node: this is the number to type" in back.notes
     given = over(back.begin())
     assert given.said == "6 of 6 nodes are as they were before" and not given.bad
     assert "old-1 is as it was before" in given.more and cordoned(api) == before
