@@ -19,7 +19,6 @@ COMMAND = ("drain", "plan", "--demo")
 WHAT_IF = ("--delete-emptydir-data", "--assume-budget", "shop/checkout=2", "--assume-budget", "data/postgres=2")
 SAVED = "before.json"
 WIDTH = "100"
-BLOCKERS_SHOWN = 2
 
 ALL_GROUPS = ("--nodegroup", "blue", "--nodegroup", "green")
 SOFTLY = "soft-budget does: . of 2"
@@ -28,15 +27,11 @@ ORDER = "# from the runbook\nblue-4\nblue-2\nblue-3\n"
 
 
 def excerpt() -> str:
-    """The verdict, the first blockers and the tables of nodes, as a code block; ``[…]`` marks what is left out."""
+    """The verdict, the nodes and the blockers, as a code block; ``[…]`` marks what is left out."""
     text, notes = _ran(*COMMAND)
     shown: list[str] = []
-    blockers = 0
     for paragraph in text.rstrip("\n").split("\n\n"):
-        blocker = paragraph.startswith("✗") or "\n✗" in paragraph
-        blockers += blocker
-        keep = not shown or (blocker and blockers <= BLOCKERS_SHOWN) or paragraph.startswith("TARGETS")
-        if keep:
+        if not shown or paragraph.startswith(("TARGETS", "BLOCKERS")):
             shown.append(paragraph)
         elif shown[-1] != "[…]":
             shown.append("[…]")
@@ -53,7 +48,7 @@ def comparison() -> str:
     text, _ = _ran(*COMMAND, *WHAT_IF, "--since", SAVED, read=lambda _: baseline)
     before = f"$ kubectl eksdoc {' '.join(COMMAND)} -o json > {SAVED}"
     command = f"$ kubectl eksdoc {' '.join((*COMMAND, *WHAT_IF))} --since {SAVED}"
-    return _console(f"{before}\n{command}", text[: text.index("BLOCKERS")].rstrip("\n") + "\n\n[…]")
+    return _console(f"{before}\n{command}", text[: text.index("TARGETS, in")].rstrip("\n") + "\n\n[…]")
 
 
 def waves() -> str:

@@ -113,7 +113,8 @@ def _note(noted: NodeNotes) -> RunNote | None:
     protects = run_notes.PROTECTED in prior
     drains = not protects or not prior.keys().isdisjoint((run_notes.UNSCHEDULABLE, run_notes.LABELS))
     journal = prior.get(run_notes.JOURNAL)
-    return RunNote(noted.run, str(journal) if is_namespace(journal) else "", drains, protects)
+    named = str(journal) if is_namespace(journal) else ""
+    return RunNote(noted.run, named, drains, protects, prior.get(run_notes.SKIPPED) is True)
 
 
 def identity_from(nodes: Iterable[Node]) -> Identity:

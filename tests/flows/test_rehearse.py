@@ -10,11 +10,10 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Evict
 from kubectl_eksdoc.core.model.api_objects import with_value, without
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting, burst
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.pacing import burst
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane

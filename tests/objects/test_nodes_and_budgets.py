@@ -128,6 +128,8 @@ def test_amounts_that_cannot_be(given: Any) -> None:
     ("run", "prior", "note"),
     [
         ("r-1", '{"journal":"ops","unschedulable":false}', RunNote("r-1", "ops")),
+        ("r-1", '{"skipped":true,"unschedulable":false}', RunNote("r-1", skipped=True)),
+        ("r-1", '{"skipped":1,"unschedulable":false}', RunNote("r-1")),
         ("r-1", '{"protected":["a"]}', RunNote("r-1", "", drains=False, protects=True)),
         ("r-1", '{"labels":["a"],"protected":["b"],"journal":"ops"}', RunNote("r-1", "ops", protects=True)),
         ("r-1", '{"unschedulable":true,"journal":"../../secrets"}', RunNote("r-1")),

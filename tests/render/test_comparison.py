@@ -158,7 +158,7 @@ def test_the_names_are_the_same_with_and_without_a_baseline() -> None:
 def test_nothing_differs() -> None:
     view = a_compared_view(the_same())
     text = render(view, "table", Look())
-    assert "as old as this plan's)\n  Nothing differs.\n\nBLOCKERS" in text
+    assert "as old as this plan's)\n  Nothing differs.\n\nTARGETS" in text
     assert "Nothing differs." not in render(a_compared_view(), "table", Look())
 
 

@@ -128,9 +128,11 @@ REPLACED = "each drained node is replaced by a new one"
 def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[Tried, ...], said: str) -> None:
     view = surging(policy=DrainPolicy(**policy), tried=tried)
     assert course(view) == said
-    table = render(view, "table", Look(width=200))
-    summary, _, _ = table.partition("\n\n")
+    summary, _, _ = render(view, "wide", Look(width=200)).partition("\n\n")
     assert " ".join(summary.splitlines()[1:]) == said
+    brief, _, _ = render(view, "table", Look(width=200)).partition("\n\n")
+    joins = " ".join(brief.splitlines()[1:])
+    assert said.endswith(joins) and bool(joins) == (policy.get("surge") is not None and bool(said))
 
 
 def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:

@@ -149,7 +149,7 @@ def test_partial_is_offered_where_more_pods_would_go() -> None:
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_last_screen_has_the_answer(name: str, width: int) -> None:
     view = view_of(name)
-    last = render(view, "table", Look(width=width)).splitlines()[-24:]
+    last = render(view, "wide", Look(width=width)).splitlines()[-24:]
     assert "NEXT (nothing was changed)" in last
     text = " ".join(line.strip() for line in last)
     assert answer(view, Look()) in text
@@ -157,7 +157,7 @@ def test_the_last_screen_has_the_answer(name: str, width: int) -> None:
 
 
 def test_the_way_on_is_in_the_table_with_the_flags_that_help() -> None:
-    text = render(view_of("demo"), "table", Look())
+    text = render(view_of("demo"), "wide", Look())
     plan = "        kubectl eksdoc drain plan --nodegroup blue --demo"
     for flags in ("", " -o name", " --delete-emptydir-data", " --force", " --evict-protected", " --partial"):
         assert f"{plan}{flags}\n" in text
@@ -174,12 +174,18 @@ def test_evidence_names_each_pod_once() -> None:
         assert not any(line.startswith(("guards", "pod ")) for line in evidence(other)[0])
 
 
+def test_one_next_command_is_in_the_table() -> None:
+    """Of a live cluster the one that does it."""
+    view = view_of("demo")
+    assert render(view, "table", Look()).endswith(" drain plan --nodegroup blue --demo -o name\n")
+    live = replace(view, cluster=replace(view.cluster, source=Source.LIVE), reached_by=())
+    assert render(live, "table", Look()).endswith(" drain run --nodegroup blue\n")
+
+
 def test_long_evidence_is_counted_with_what_the_finding_left_out() -> None:
     seen = tuple(f"guards shop/web-{n} on old-{n}" for n in range(11))
     found = a_finding(codes.BUDGET_NEVER, Status.FAIL, Subject("PodDisruptionBudget", "web", "shop"), "never",
                       Severity.HIGH, evidence=(*seen, "and 21 more"))  # fmt: skip
-    text = render(a_view(an_empty_plan(findings=(found,))), "table", Look())
-    assert "    - shop/web-3 on old-3\n    - … and 28 more\n" in text
     assert "    - … and 21 more\n" in render(a_view(an_empty_plan(findings=(found,))), "wide", Look())
 
 
@@ -192,7 +198,7 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
         an_empty_plan(findings=(lacks(codes.POD_RETURNS, "leases", "jobs"), lacks(codes.ONLY_BACKEND, "services"))),
         reached_by=("--snapshot", "tonight/dump"),
     )
-    text = render(view, "table", Look())
+    text = render(view, "wide", Look())
     first, second = text.index("? only-backend"), text.index("? pod-returns")
     services = text.index("kubectl get services -A -o json > tonight/dump/services.json")
     assert first < services < second < text.index("kubectl get leases -A -o json > tonight/dump/leases.json")

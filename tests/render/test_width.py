@@ -87,8 +87,9 @@ def test_no_line_is_wider_than_the_terminal(view: DrainView, width: int, ascii_o
 
 
 def test_commands_are_never_broken() -> None:
-    text = render(a_view(), "table", Look(width=60))
+    brief, text = (render(a_view(), fmt, Look(width=60)) for fmt in ("table", "wide"))
     for finding in PLAN.findings[:1]:
+        assert f"\n        {finding.remedy[0].command}\n" in brief, "the first, which helps now"
         for remedy in finding.remedy:
             assert f"\n        {remedy.command}\n" in text
 

@@ -161,6 +161,9 @@ class RunDesk:
             raise rights.explained(error, given_back.COMMAND) from error
         if not which.nodes:
             raise UsageError(f"run {run} has changed no node that is not given back")
+        if which.drained != len(which.nodes):
+            drains = confirming.NODES.said(which.drained)
+            notes.said.append(f"the plan of run {run} drains {drains}: this is the number to type")
         if which.there is not None and which.there.phase != Phase.ENDED.value and (held := runs.lock()).led:
             notes.said.append(f"it is under way, led by {held.holder} ({which.there.said}): this stops it first")
 
@@ -176,7 +179,8 @@ class RunDesk:
 
             return self._begin(run, Kind.GIVE_BACK, None, carry)
 
-        return self._prepared(Kind.GIVE_BACK, cluster.identity, which.nodes, begin, notes, run=run)
+        who, count = cluster.identity, which.drained
+        return self._prepared(Kind.GIVE_BACK, who, which.nodes, begin, notes, run=run, count=count)
 
     def _prepared(
         self,
@@ -188,9 +192,11 @@ class RunDesk:
         view: DrainView | None = None,
         run: str = "",
         also: tuple[str, ...] = (),
+        count: int | None = None,
     ) -> Prepared:
+        """`count`: of nodes, as it is typed, where more than those are given back."""
         name = who.cluster or self._reach().cluster_name or confirming.name_of(who)
-        typed = (f"{name} {len(nodes)}".strip(), *also)
+        typed = (f"{name} {len(nodes) if count is None else count}".strip(), *also)
         return Prepared(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
 
     def _begin(self, run: str, kind: Kind, view: DrainView | None, carry: Callable[[FaceOf], Outcome]) -> LiveRun:

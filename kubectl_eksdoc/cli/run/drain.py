@@ -16,6 +16,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import carry_on
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
     PLAN_AGAIN,
@@ -27,6 +28,7 @@ from kubectl_eksdoc.cli.run.new_run import (
     check_rights,
     read_and_plan,
 )
+from kubectl_eksdoc.cli.run.prompt import show_in_short
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -140,7 +142,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
     check_rights(wanted, read, around)
-    tell(_skipped(request, read), around)
+    _show_in_short(request, read, around)
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
     return _carried_out(wanted, read, request.carried, around)
 
@@ -225,15 +227,16 @@ def _show(request: _Request, read: Read, around: Surroundings) -> None:
 
 
 def _page(request: _Request, read: Read, look: Look) -> str:
-    from kubectl_eksdoc.render.drain.table import preview
+    from kubectl_eksdoc.render.drain.formats import preview
 
     return preview(_view(request, read), look, request.options.output == "wide")
 
 
-def _skipped(request: _Request, read: Read) -> list[str]:
-    from kubectl_eksdoc.render.drain.fence import skipped
-
-    return skipped(_view(request, read))
+def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
+    """Directly above the prompt, where the page may have scrolled away."""
+    view, wanted = _view(request, read), request.wanted
+    words = reached_by(request.options, wanted.namespace, read.cluster.identity.context)
+    show_in_short(view, request.options, wanted.limits, words, around)
 
 
 def _view(request: _Request, read: Read) -> DrainView:

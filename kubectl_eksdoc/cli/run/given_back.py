@@ -80,9 +80,10 @@ def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     from kubectl_eksdoc.core.run.noted import noted_of, to_give_back
 
     journaled = replay(runs.entries(run.run))
-    cordoned, protected = to_give_back(journaled, noted_of(nodes, run.run))
+    noted = noted_of(nodes, run.run)
+    cordoned, protected = to_give_back(journaled, noted)
     names = {*(each.node for each in cordoned), *(each.node for each in protected)}
-    drained = len(journaled.begun.aims) if journaled.begun is not None else len(cordoned)
+    drained = len(journaled.begun.aims) if journaled.begun is not None else noted.drained_of(cordoned)
     return ToGiveBack(run.run, tuple(sorted(names)), drained, run)
 
 
@@ -93,7 +94,7 @@ def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGi
             "Nothing was done. A run without its journal ends within a minute: try again then.",
         )
     around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
-    return ToGiveBack(found.run, found.noted.nodes, len(found.noted.cordoned))
+    return ToGiveBack(found.run, found.noted.nodes, found.noted.drained)
 
 
 def check_rights(request: RunRequest, around: Surroundings) -> None:

@@ -40,7 +40,17 @@ def add_confirmation(parser: argparse.ArgumentParser) -> None:
 
 
 def given_from(args: argparse.Namespace) -> Given:
-    return confirm_options.given_from(args, NODES)
+    """
+    Raises:
+        UsageError: `--yes` stands alone: that is known before the cluster is read.
+    """
+    given = confirm_options.given_from(args, NODES)
+    if given.yes and given.expect is None:
+        raise UsageError(
+            "--yes needs the expectation: how many nodes it is about",
+            f"Add {NODES.flag} N, with the number of nodes of the plan that you have read.",
+        )
+    return given
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
@@ -108,6 +118,16 @@ def limits_over(before: Limits, given: Limits) -> Limits:
     usual = Limits()
     said = {each.name: getattr(given, each.name) for each in fields(Limits)}
     return replace(before, **{name: value for name, value in said.items() if value != getattr(usual, name)})
+
+
+def guards(limits: Limits) -> tuple[str, ...]:
+    """When a run under them holds, stops, or leaves a node alone, each in words."""
+    text = values.duration_text
+    return (
+        f"holds once a replacement has no node for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
+        f"stops at more than {limits.not_ready} nodes NotReady",
+        f"leaves a node after {text(limits.blocked_s)} of refusals",
+    )
 
 
 def waiting(limits: Limits, around: Surroundings, *, answered: bool = True) -> Waiting:

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.prompt import show_in_short
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
 from kubectl_eksdoc.cli.run.writable import check_writable
@@ -27,6 +28,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.render.drain import DrainView
 
 _ABOUT = """\
 Go on with a run that was paused, or whose machine has gone: what is left is planned anew for the cluster as it is,
@@ -97,8 +99,9 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     if not rest.plan.targets:
         return _finished(run.run, rest, request, around)
     limits = rest.limits(limits_given)
-    _show(rest, request, limits, around)
+    view = _show(rest, request, limits, around)
     rest.check(run.run, request, around)
+    show_in_short(view, request.options, limits, view.reached_by or (), around)
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
     here = around.edges.keeping(run.run, request.namespace, around.environ)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
@@ -144,10 +147,10 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
             raise noted.elsewhere(found, "resume")
 
 
-def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> None:
+def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
     from kubectl_eksdoc.core.run.baking import bake_of
     from kubectl_eksdoc.render.drain import DrainView
-    from kubectl_eksdoc.render.drain.table import preview
+    from kubectl_eksdoc.render.drain.formats import preview
     from kubectl_eksdoc.render.identity import identity_line
 
     look = looks.decide(request.options, around.stderr, around.environ)
@@ -156,3 +159,4 @@ def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings)
     bake = bake_of(rest.plan, limits.bake_s)
     view = DrainView(rest.plan, rest.cluster, {}, reached_by=words, bake=bake)
     say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
+    return view

@@ -9,11 +9,12 @@ from kubectl_eksdoc.core.model.pods import Pod
 
 class Cordon(NamedTuple):
     """Make exactly this node unschedulable, and note on it which run did, and how it was before; a node that another
-    run has changed is left as it is, unless that is the run `over`, which is over."""
+    run has changed is left as it is, unless that is the run `over`, which is over. `skipped`: its pods stay."""
 
     node: str
     uid: str
     over: str = ""
+    skipped: bool = False
 
 
 class Exclude(NamedTuple):

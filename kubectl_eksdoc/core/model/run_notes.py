@@ -14,6 +14,9 @@ RUN, PRIOR = "eksdoc.io/run", "eksdoc.io/prior"
 UNSCHEDULABLE, LABELS, PROTECTED, JOURNAL = "unschedulable", "labels", "protected", "journal"
 """The keys of that JSON: of what was changed, and the namespace of the run's journal."""
 
+SKIPPED = "skipped"
+"""The key beside them, true where the run cordons the node and its plan does not drain it."""
+
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -27,9 +30,10 @@ def is_namespace(text: object) -> bool:
 class RunNote:
     """`journal`: the namespace of the run's journal, "" where the note does not say. `drains`: the run cordoned the
     node or had load balancers leave it out; so it is where the note cannot be read. `protects`: it keeps autoscalers
-    away."""
+    away. `skipped`: the plan of the run does not drain it, so that it is not counted as a node of that."""
 
     run: str
     journal: str = ""
     drains: bool = True
     protects: bool = False
+    skipped: bool = False

@@ -60,7 +60,8 @@ class Acting:
             if node.phase is Phase.OPEN and not node.asked and (not node.answered or now_s >= node.since_s + APART_S):
                 node.asked = True
                 before = node.target.node.note
-                yield Cordon(node.name, node.target.node.uid, before.run if before is not None else "")
+                over = before.run if before is not None else ""
+                yield Cordon(node.name, node.target.node.uid, over, skipped=not node.target.order)
 
     def _held(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         """What waited until load balancers leave its node out, and what is still to be done for that."""

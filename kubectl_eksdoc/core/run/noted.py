@@ -14,12 +14,23 @@ from kubectl_eksdoc.core.run.journal import Cordoned, Journaled, Protected
 @dataclass(frozen=True, slots=True)
 class NotedRun:
     """`journal`: the namespace of its journal, "" where no note says. `cordoned` and `protected`: the nodes that it
-    drains, and those that it keeps from autoscalers, by name."""
+    cordons, and those that it keeps from autoscalers, by name; `skipped`: those of the first that its plan does not
+    drain."""
 
     run: str
     journal: str = ""
     cordoned: tuple[Cordoned, ...] = ()
     protected: tuple[Protected, ...] = ()
+    skipped: frozenset[str] = frozenset()
+
+    @property
+    def drained(self) -> int:
+        """So many nodes the plan of the run drains, as far as notes on nodes tell."""
+        return self.drained_of(self.cordoned)
+
+    def drained_of(self, cordoned: Iterable[Cordoned]) -> int:
+        """The same where the journal names more nodes."""
+        return len({each.node for each in cordoned} - self.skipped)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -54,4 +65,5 @@ def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
     journal = next((note.journal for _, note in on if note.journal), "")
     cordoned = tuple(Cordoned(node.name, node.uid, True) for node, note in on if note.drains)
     protected = tuple(Protected(node.name, node.uid, True) for node, note in on if note.protects)
-    return NotedRun(run, journal, cordoned, protected)
+    skipped = frozenset(node.name for node, note in on if note.skipped)
+    return NotedRun(run, journal, cordoned, protected, skipped)

@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections import deque
 from math import inf
 
+from kubectl_eksdoc.core.plan.drain.policy import burst
 from kubectl_eksdoc.core.run.answers import SOON_S, Next, Reading, Trouble
-
-BURST_S = 1.0
-"""What may be asked for in so long may be asked for at once; one at least."""
 
 LOWEST = 0.1
 """Evictions a second: slower than this it does not become by answers."""
@@ -31,11 +29,6 @@ ONCE_S = 1.0
 
 RISES = 0.1
 """Of what the rate was before the server complained, a second."""
-
-
-def burst(rate: float) -> float:
-    """How many may be asked for at once at `rate` a second, after a pause."""
-    return max(1.0, rate * BURST_S)
 
 
 class Pace:

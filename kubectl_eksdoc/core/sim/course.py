@@ -50,8 +50,9 @@ class Terms:
     activated when all nodes of smaller waves are done; of one wave they come in the order given. `at_once`:
     how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
     `strict`: limits that serve their moves by `turn` alone, those of nodes not yet active included; of the others
-    what waits is served. `between_s`: least time between two evictions of the whole drain. `lag_s`: from a
-    replacement's readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
+    what waits is served. `between_s`: least time between two evictions of the whole drain, but for `burst` of them
+    that may be requested at once (a simulated drain spreads them; a bound may not). `lag_s`: from a replacement's
+    readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
     `renewed_after_s`: from then until a new node has joined in its place (None: none does). `new_node_s`: from a
     Pending replacement to the node that is added for it.
     """
@@ -62,10 +63,16 @@ class Terms:
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
     strict: frozenset[str] = frozenset()
     between_s: float = 0.0
+    burst: float = 1.0
     lag_s: float = 0.0
     settle_s: float = 0.0
     renewed_after_s: float | None = None
     new_node_s: float = 0.0
+
+
+def apart_s(terms: Terms) -> float:
+    """The time between any two evictions, and so 0 where several may be requested at once."""
+    return terms.between_s if terms.burst <= 1 else 0.0
 
 
 def hold_s(move: Move, lag_s: float) -> float:

@@ -18,7 +18,6 @@ from kubectl_eksdoc.kube.field.swapping import Found, Swapping
 
 _Marked = Callable[[prior.Node, str, str], dict[str, Any]]
 _MARKED: Mapping[type[OfNode], _Marked] = {
-    Cordon: prior.cordoned,
     Exclude: prior.excluded,
     Protect: prior.protected,
 }
@@ -50,6 +49,7 @@ class Marking:
                 return patch if cordon else {key: value for key, value in patch.items() if key != "spec"}
             case Release():
                 return prior.released(node, self._run)
-            case Cordon(_, _, over):
+            case Cordon(_, _, over, skipped):
                 prior.check_ours(node, self._run, over)
+                return prior.cordoned(node, self._run, self._journal, skipped)
         return _MARKED[type(act)](node, self._run, self._journal)

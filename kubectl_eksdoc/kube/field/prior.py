@@ -3,7 +3,9 @@
 ``eksdoc.io/run`` is the run's id, ``eksdoc.io/prior`` what the node was before, as compact JSON: ``unschedulable`` of a
 node that the run cordons; in ``labels`` and ``protected`` the labels and annotations that it added, none of which was
 there; and ``annotations`` where one of the run's own two was there already (of an earlier run), as it was. ``journal``
-is the namespace of the run's journal. All of it is on the node, so that any machine can take it back.
+is the namespace of the run's journal; ``skipped`` says that the run cordons the node and does not drain it, so that a
+rollback without the journal counts what the plan of the run counted. All of it is on the node, so that any machine can
+take it back.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.model.run_notes import JOURNAL, LABELS, PRIOR, PROTECTED, RUN
+from kubectl_eksdoc.core.model.run_notes import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED
 from kubectl_eksdoc.core.model.run_notes import UNSCHEDULABLE as CORDONED
 from kubectl_eksdoc.kube.sent import MANAGER
 
@@ -55,9 +57,9 @@ def unschedulable(node: Node) -> bool:
     return bool((node.get("spec") or {}).get("unschedulable"))
 
 
-def cordoned(node: Node, run: str, journal: str = "") -> dict[str, Any]:
+def cordoned(node: Node, run: str, journal: str = "", skipped: bool = False) -> dict[str, Any]:
     """The merge patch that cordons it for `run`, whose journal is in the namespace `journal`; empty where there is
-    nothing to do.
+    nothing to do. `skipped`: the plan of the run does not drain it.
 
     A node that somebody has uncordoned since this run did it keeps the note of what it was before the run.
 
@@ -68,7 +70,8 @@ def cordoned(node: Node, run: str, journal: str = "") -> dict[str, Any]:
     patch: dict[str, Any] = {} if unschedulable(node) else {"spec": {"unschedulable": True}}
     if CORDONED in note:
         return patch
-    return {**patch, **_noted(run, {**note, CORDONED: unschedulable(node)})}
+    marked = {SKIPPED: True} if skipped else {}
+    return {**patch, **_noted(run, {**note, **marked, CORDONED: unschedulable(node)})}
 
 
 def excluded(node: Node, run: str, journal: str = "") -> dict[str, Any]:
@@ -104,7 +107,7 @@ def restored(node: Node, run: str) -> dict[str, Any]:
     note = _note(node)
     if CORDONED not in note and LABELS not in note:
         return {}
-    patch = _without(node, run, note, (CORDONED, LABELS))
+    patch = _without(node, run, note, (CORDONED, LABELS, SKIPPED))
     if not note.get(CORDONED, True) and not _is_cordoned_by_another(node):
         patch["spec"] = {"unschedulable": None}
     return _with(patch, "labels", _still(_labels(node), note.get(LABELS, ())))

@@ -24,7 +24,7 @@ def course(view: DrainView) -> str:
     """``18 orders were tried, the best is light: … 2 new nodes join first, …``, "" where there is nothing to say."""
     if not any(target.order for target in view.targets):
         return ""
-    return " ".join(text for text in (_order(view), _surge(view)) if text)
+    return " ".join(text for text in (_order(view), joining(view)) if text)
 
 
 def ordered_by(view: DrainView) -> str:
@@ -54,7 +54,8 @@ def _order(view: DrainView) -> str:
     return f"{len(tried)} orders were tried, the best is {like}{name}: {_ORDERS[name]}."
 
 
-def _surge(view: DrainView) -> str:
+def joining(view: DrainView) -> str:
+    """Which new nodes join meanwhile, "" where none does."""
     surge = view.plan.policy.surge
     if surge is None:
         return ""

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from kubectl_eksdoc.core.model import selectors
 from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
 from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
-from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.invocation import NextStep, again, kubectl
 from kubectl_eksdoc.render.drain.view import DrainView
 
@@ -47,25 +46,6 @@ def fence(view: DrainView) -> NextStep | None:
     left_out = sum(not target.order for target in fenced)
     some = f"; this cordons those that are drained, the {left_out} skipped ones remain to be named" if skipped else ""
     return NextStep(text + some, f"{again(view, '-o', 'name')} | xargs {kubectl(view, 'cordon')}")
-
-
-def skipped(view: DrainView) -> list[str]:
-    """``blue-6 is skipped and cordoned: budget-never-allows shop/ads``, a line each; what a cordon does behind them."""
-    causes = rows.causes(view)
-    left_out = [target for target in view.targets if not target.order]
-    lines = []
-    for target in left_out[:_MOST_SKIPPED]:
-        name = target.node.name
-        how = "cordoned" if target.cordon_only else "not cordoned"
-        lines.append(f"{name} is {target.verdict.value} and {how}: {'; '.join(causes.get(name, target.why))}")
-    if len(left_out) > _MOST_SKIPPED:
-        lines.append(f"and {len(left_out) - _MOST_SKIPPED} more targets that are not drained")
-    if view.plan.cordoned_only:
-        lines.append(BALANCERS)
-    if names := [target.node.name for target in view.plan.open_targets]:
-        them = f"{len(names)} skipped targets, which stay" if len(names) > 1 else f"{names[0]}, which stays"
-        lines.append(f"evicted pods can be scheduled onto {them} schedulable, and are then evicted a second time")
-    return lines
 
 
 def skipped_briefly(view: DrainView) -> str:

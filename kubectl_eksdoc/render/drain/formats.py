@@ -9,15 +9,23 @@ from kubectl_eksdoc.render.look import Look
 
 
 def _table(view: DrainView, look: Look) -> str:
-    from kubectl_eksdoc.render.drain.table import table
+    from kubectl_eksdoc.render.drain.screen import page
 
-    return table(view, look)
+    return page(view, look)
 
 
 def _wide(view: DrainView, look: Look) -> str:
-    from kubectl_eksdoc.render.drain.table import wide
+    from kubectl_eksdoc.render.drain.wide import wide
 
     return wide(view, look)
+
+
+def preview(view: DrainView, look: Look, full: bool = False) -> str:
+    """What is read before it is done: the page without the command that one would type next."""
+    from kubectl_eksdoc.render.drain.screen import page
+    from kubectl_eksdoc.render.drain.wide import wide
+
+    return wide(view, look, steps=False) if full else page(view, look, next_command=False)
 
 
 def _document(view: DrainView) -> Json:

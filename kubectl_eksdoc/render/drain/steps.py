@@ -18,12 +18,14 @@ from kubectl_eksdoc.render.times import duration
 
 _MOST_NODES = 5
 
-_FLAGS = (
+FLAGS = (
     ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),
     ("pod-unmanaged", "force", "Evict pods without a controller too; nothing creates them again"),
     ("pod-protected", "evict-protected", "Evict protected pods too, when their owners agree"),
 )
 """Code of a blocker, the flag that decides otherwise, and what the flag does."""
+
+DO_IT = "Do it"
 
 _STAND_INS = ((DUMP, "the path of the dump"), (CONTEXT, "the cluster's context"))
 
@@ -57,7 +59,9 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
     supposes = view.plan.policy.assume_budgets or view.plan.policy.assume_fixed
     if view.cluster.source is Source.LIVE and not supposes and any(target.order for target in view.targets):
-        found.append(NextStep("Do it: this is shown once more, and nothing is done until it is typed back", run(view)))
+        found.append(
+            NextStep(f"{DO_IT}: this is shown once more, and nothing is done until it is typed back", run(view))
+        )
     fenced = fence(view)
     if fenced is not None:
         found.append(fenced)
@@ -93,7 +97,7 @@ def _time(view: DrainView) -> str:
 
 def _allowing(view: DrainView) -> Iterable[NextStep]:
     """The flags that take a blocker away, and which nodes nothing else keeps."""
-    for code, flag, text in _FLAGS:
+    for code, flag, text in FLAGS:
         if view.options.get(flag) or all(f.code.name != code for f in view.blockers):
             continue
         on = [target for target in view.targets if any(code in row.codes for row in view.blocking(target))]

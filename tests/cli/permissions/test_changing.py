@@ -101,12 +101,13 @@ _BEGUN = {
     "create configmaps": "its journal has room left",
     "create leases.coordination.k8s.io": "the lock is there since the run was begun",
 }
+_CORDONED = dict.fromkeys(("get nodes", "patch nodes"), "all targets are cordoned before the first eviction")
 COMMANDS: Mapping[str, tuple[Callable[[Shop], Ran], Mapping[str, str]]] = {
     "drain run": (drain_run, {"get pods": _LOST, "list configmaps": "read again by whoever carries on"}),
     "drain status": (status, {}),
     "drain pause": (pause, {}),
     "drain abort": (abort, {}),
-    "drain resume": (resume, _BEGUN | {"get pods": _LOST}),
+    "drain resume": (resume, _BEGUN | {"get pods": _LOST} | _CORDONED),
     "drain rollback": (rollback, _BEGUN | {"get pods": _LOST, "get configmaps": "where the lists have not told yet"}),
 }
 """What is done with a command, and the rights that it does not use then, each with the reason."""

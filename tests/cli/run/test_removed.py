@@ -67,6 +67,7 @@ def test_it_is_shown_and_taken_back_by_the_notes_on_another_machine(api: Api, on
     assert nodes(api) == drained
     asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99")
     assert asked.code == 7, asked.err
+    assert "this would give back 1 node\n" in asked.err, "what the plan of the run counted, without skipped targets"
     assert f"the journal of run {run} is gone" in asked.err and "Not known: which pods it evicted" in asked.err
     other.types = f"lab {asked.err.rpartition('give back ')[2].split()[0]}\n"
     back = other.run("drain", "rollback")
@@ -165,7 +166,7 @@ def check_it_cannot_be_resumed(other: Machine, run: str) -> None:
 def check_no_other_run_is_begun(one: Machine, run: str) -> None:
     """On its nodes."""
     refused = one.run("drain", "run", *agreed(one))
-    assert refused.code == 3 and f"node old-1 carries the notes of run {run}" in refused.err, refused.err
+    assert refused.code == 3 and f"old-0 and 5 more nodes carry the notes of run {run}" in refused.err, refused.err
     assert f"drain rollback {run}" in refused.err
 
 

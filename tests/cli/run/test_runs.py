@@ -63,6 +63,8 @@ def test_what_is_typed_back_is_drained(api: Api, seen: Evictions, one: Machine) 
     assert "Drained: 1 of 1 node emptied by 16 evictions" in ran.out
     assert "Type 'lab 1' to drain 1 node of lab" in ran.err and "BLOCKERS" in ran.err
     assert "NEXT (nothing was changed)" not in ran.err
+    summary = ran.err[ran.err.index("\nDRAIN lab\n") + 1 : ran.err.index("Type 'lab 1'")].splitlines()
+    assert len(summary) <= 12 and summary[1] == "  nodes       1 of 6: old-1", "directly above the prompt"
     assert len(seen.of) == 16 and max(seen.of.values()) == 1
     assert len(cordoned(api)) >= count
 
@@ -224,7 +226,8 @@ def test_what_was_rolled_back_while_it_was_read_is_not_gone_on_with(
     late = one.run("drain", "resume")
     assert late.code == 7 and "was rolled back meanwhile" in late.err, late.err
     assert (cordoned(api), seen.of) == (before, evicted)
-    again = other.run("drain", "resume", late.err.partition("run ")[2].split()[0].rstrip(",:"))
+    (run,) = re.findall(r"run (\S+) was rolled back meanwhile", late.err)
+    again = other.run("drain", "resume", run)
     assert again.code == 2 and "was rolled back" in again.err
 
 

@@ -20,8 +20,10 @@ from tests.core.run.driving import Driven
 OURS, THEIRS = "20261120-1930-aaaa", "20261120-1931-bbbb"
 
 
-def noted(name: str, run: str, journal: str = "", *, drains: bool = True, protects: bool = False) -> Node:
-    return replace(a_node(name), unschedulable=drains, note=RunNote(run, journal, drains, protects))
+def noted(
+    name: str, run: str, journal: str = "", *, drains: bool = True, protects: bool = False, skipped: bool = False
+) -> Node:
+    return replace(a_node(name), unschedulable=drains, note=RunNote(run, journal, drains, protects, skipped))
 
 
 def test_runs_are_told_by_their_nodes() -> None:
@@ -33,6 +35,14 @@ def test_runs_are_told_by_their_nodes() -> None:
     )
     assert noted_runs(nodes)[1].nodes == ("a", "b")
     assert noted_of(nodes, "r3") == NotedRun("r3")
+
+
+def test_nodes_of_a_run_are_counted_as_its_plan_counts_them() -> None:
+    """Without those that it cordons and does not drain, and those that it protects."""
+    nodes = [noted("a", "r"), noted("b", "r", skipped=True), noted("c", "r", drains=False, protects=True)]
+    found = noted_of(nodes, "r")
+    assert (found.drained, found.nodes, [each.node for each in found.cordoned]) == (1, ("a", "b", "c"), ["a", "b"])
+    assert found.drained_of((*found.cordoned, Cordoned("d", "uid-d", True))) == 2
 
 
 def test_what_a_journal_knows_better_counts_and_what_it_lacks_is_added() -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.core.plan.drain.policy import burst
 from kubectl_eksdoc.core.run.answers import Next, Reading, Trouble
-from kubectl_eksdoc.core.run.pacing import HIGHEST, LOWEST, Pace, burst
+from kubectl_eksdoc.core.run.pacing import HIGHEST, LOWEST, Pace
 
 FINE = Reading(Next.LEAVES)
 THROTTLED = Reading(Next.AGAIN, Trouble.THROTTLED, 1.0)

@@ -33,7 +33,13 @@ NODES = st.fixed_dictionaries(
     }
 )
 RUNS = st.lists(st.uuids().map(str), min_size=1, max_size=4, unique=True)
-DONE: list[Patch] = [prior.cordoned, prior.excluded, prior.protected]
+
+
+def skipped(node: dict[str, Any], run: str) -> dict[str, Any]:
+    return prior.cordoned(node, run, skipped=True)
+
+
+DONE: list[Patch] = [prior.cordoned, skipped, prior.excluded, prior.protected]
 DEEDS = st.lists(st.sampled_from(DONE), min_size=1, max_size=5)
 UNDONE: list[list[Patch]] = [[prior.restored, prior.released], [prior.released, prior.restored]]
 
@@ -111,6 +117,16 @@ def test_what_somebody_has_changed_since_is_theirs(deed: Patch) -> None:
     assert back == patched(node, {"metadata": {kind: {keys[0]: "false"}}})
     gone = patched(changed, {"metadata": {kind: dict.fromkeys(keys)}})
     assert patched(patched(gone, prior.restored(gone, "run")), prior.released(gone, "run")) == node
+
+
+def test_a_node_that_is_cordoned_and_not_drained_says_so() -> None:
+    node: dict[str, Any] = {"metadata": {"uid": "u"}, "spec": {}}
+    changed = patched(node, prior.cordoned(node, "run", "ops", skipped=True))
+    noted = json.loads(changed["metadata"]["annotations"][prior.PRIOR])
+    assert noted == {"journal": "ops", "skipped": True, "unschedulable": False}
+    both = patched(changed, prior.protected(changed, "run"))
+    restored = patched(both, prior.restored(both, "run"))
+    assert prior.SKIPPED not in json.loads(restored["metadata"]["annotations"][prior.PRIOR])
 
 
 def test_notes_of_older_versions_are_understood() -> None:

@@ -38,6 +38,15 @@ ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
 DEFAULT_EFFORT = 120_000
 
 
+BURST_S = 1.0
+"""What may be requested in so long may be requested at once; one eviction at least."""
+
+
+def burst(rate: float) -> float:
+    """How many evictions may be requested at once at `rate` a second, after a pause."""
+    return max(1.0, rate * BURST_S)
+
+
 @dataclass(frozen=True, slots=True)
 class DrainPolicy:
     """kubectl drain's flags with their meaning, and ours.

@@ -167,6 +167,15 @@ def test_the_pace_of_evictions_and_the_slowest_pod_first() -> None:
     assert by_name(bounds([("n", pods)], Terms(between_s=1)))[Scarce.RATE] == 99 + 1
 
 
+def test_evictions_that_may_be_requested_at_once_need_no_time_between_them() -> None:
+    """Two a second, two at once: the fifth is requested after 1.5 s, not after 2 s; no chain or node takes longer."""
+    nodes = [(f"n{i}", [Move(f"p{i}{x}", stop_s=3) for x in "ab"]) for i in range(2)] + [("n2", [Move("p2", stop_s=3)])]
+    terms = Terms(between_s=0.5, burst=2, settle_s=10)
+    assert by_name(bounds(nodes, terms)) == {Scarce.RATE: 1.5 + 13, Scarce.NODE: 13, Scarce.LONGEST_POD: 13}
+    pods = [Move(x, ("web",), start_s=4) for x in "abc"]
+    assert by_name(bounds([("n", pods)], Terms({"web": 1}, between_s=0.5, burst=2)))[Scarce.BUDGET_CHAIN] == 8
+
+
 def test_waves_add_up_and_inherit_taken_slots() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", ("web",), stop_s=5, start_s=60)]) for i in range(3)]
     terms = Terms({"web": 1}, waves={"n0": 1, "n1": 2, "n2": 3}, settle_s=1)

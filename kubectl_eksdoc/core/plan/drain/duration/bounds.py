@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
 from kubectl_eksdoc.core.plan.drain.duration.generations import Supply, generations, stream_s
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.core.plan.drain.duration.wave_times import waves_s
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Terms, apart_s
 
 
 class Scarce(str, Enum):
@@ -115,7 +115,7 @@ def _chains(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
         slots = terms.slots[limit]
         if len(jobs) <= slots:
             continue  # its pods need not wait for each other: the longest of them says as much
-        seconds = chain_s(jobs, slots, terms.between_s)
+        seconds = chain_s(jobs, slots, apart_s(terms))
         why = f"{limit} lets {slots} of its {len(jobs)} pods be away at a time"
         relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
         if seconds == inf:
@@ -136,7 +136,9 @@ def _rate(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
     if not terms.between_s or len(jobs) < 2:
         return
     why = f"{len(jobs)} evictions are at least {terms.between_s:g} s apart"
-    yield Bound(Scarce.RATE, paced_s(jobs, terms.between_s), why, "", "allow more evictions per second")
+    if terms.burst > 1:
+        why = f"{len(jobs)} evictions are requested at no more than {1 / terms.between_s:g} a second"
+    yield Bound(Scarce.RATE, paced_s(jobs, terms.between_s, terms.burst), why, "", "allow more evictions per second")
 
 
 def _room(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:

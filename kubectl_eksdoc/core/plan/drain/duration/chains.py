@@ -52,15 +52,16 @@ def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
     return best
 
 
-def paced_s(jobs: Sequence[Job], apart_s: float) -> float:
-    """The same if only starts keep their distance, and slots are plenty."""
+def paced_s(jobs: Sequence[Job], apart_s: float, burst: float = 1.0) -> float:
+    """The same if only starts keep their distance, and slots are plenty. In any time `burst` more may start than the
+    distance allows."""
     if not jobs:
         return 0.0
     soonest, shortest = min(job.head for job in jobs), min(job.tail for job in jobs)
     tails = sorted([job.tail for job in jobs], reverse=True)
-    best = soonest + max(i * apart_s + tail for i, tail in enumerate(tails))
+    best = soonest + max(max(0.0, i + 1 - burst) * apart_s + tail for i, tail in enumerate(tails))
     later = sorted([job.head for job in jobs if job.head > soonest], reverse=True)
-    return max([best, *(head + i * apart_s + shortest for i, head in enumerate(later))])
+    return max([best, *(head + max(0.0, i + 1 - burst) * apart_s + shortest for i, head in enumerate(later))])
 
 
 def _equal(job: Job, count: int, slots: int, apart_s: float) -> float:

@@ -21,7 +21,7 @@ from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, burst
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Move, Moved, Span, Terms, Timeline
@@ -177,7 +177,8 @@ def _at_best(terms: Terms, course: Course) -> Terms:
     """Only what this tool itself insists on, and as much headroom as budgets have at best."""
     slots = {limit: max(count, course.most_away.get(limit, 0)) for limit, count in terms.slots.items()}
     renewed_after_s = None if terms.renewed_after_s is None else 0.0
-    return replace(terms, slots=slots, lag_s=0.0, renewed_after_s=renewed_after_s, new_node_s=0.0)
+    at_once = burst(1 / terms.between_s) if terms.between_s else 1.0
+    return replace(terms, slots=slots, burst=at_once, lag_s=0.0, renewed_after_s=renewed_after_s, new_node_s=0.0)
 
 
 def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:

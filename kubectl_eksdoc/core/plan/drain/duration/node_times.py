@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
-from kubectl_eksdoc.core.sim.course import Move, Terms, hold_s
+from kubectl_eksdoc.core.sim.course import Move, Terms, apart_s, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 
@@ -83,7 +83,7 @@ def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[flo
         return 0.0, ""
     best, decides = max(job.head + job.tail for job in jobs), ""
     if terms.between_s and len(jobs) > 1:
-        best = max(best, paced_s(jobs, terms.between_s))
+        best = max(best, paced_s(jobs, terms.between_s, terms.burst))
     used = [limit for move in moves for limit in move.limits]
     if len(set(used)) == len(used):
         return best, decides  # most nodes: no two of its pods share a limit
@@ -93,7 +93,7 @@ def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[flo
         for limit in crowded.intersection(move.limits):
             users[limit].append(job)
     for limit in sorted(users):
-        seconds = chain_s(users[limit], terms.slots[limit], terms.between_s)
+        seconds = chain_s(users[limit], terms.slots[limit], apart_s(terms))
         if seconds > best:
             best, decides = seconds, limit
     return best, decides

@@ -1,0 +1,88 @@
+"""The page of a plan fits a screen, and so does what stands above the prompt; EKSDOC_UPDATE_GOLDEN=1 writes both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.run.options import guards
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.findings import Status, Subject
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.drain import confirmation as prompt
+from kubectl_eksdoc.render.drain.by_cause import causes_of
+from kubectl_eksdoc.render.drain.confirmation import confirmation
+from kubectl_eksdoc.render.drain.formats import preview
+from kubectl_eksdoc.render.drain.screen import MOST_LINES
+from kubectl_eksdoc.render.drain.view import DrainView
+from tests.render.plans import a_finding, a_target, a_view, an_empty_plan
+from tests.render.test_golden import check_golden
+from tests.render.test_recorded import READERS, view_of
+from tests.render.test_steps import blocked_by
+
+GOLDEN = Path(__file__).parent / "golden_screen"
+ROLLBACK = "kubectl eksdoc drain rollback"
+NAMES = [pytest.param(name, marks=[pytest.mark.long] * (name == "medium")) for name in READERS]
+
+
+def asked(view: DrainView, look: Look) -> str:
+    return confirmation(view, look, guards(Limits()), ROLLBACK)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plan_fits_a_screen(name: str) -> None:
+    text = render(view_of(name), "table", Look(width=100))
+    assert len(text.splitlines()) <= MOST_LINES
+    assert text.count("\nNot judged: ") == 1 and text.count("\nNEXT ") == 1
+    check_golden(GOLDEN / f"{name}.txt", text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_stands_above_the_prompt_is_short(name: str) -> None:
+    text = asked(view_of(name), Look(width=100))
+    assert len(text.splitlines()) <= prompt.MOST_LINES
+    check_golden(GOLDEN / f"{name}-prompt.txt", text)
+
+
+def test_it_says_what_a_run_would_do_otherwise_than_by_default() -> None:
+    """Skipped targets that stay schedulable, and pods that are deleted past their budget."""
+    cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue",)), DrainPolicy(cordon_skipped=False))
+    text = asked(DrainView(plan, cluster), Look(width=120))
+    assert "  skipped     3, 0 of 3 cordoned: blue-6" in text
+    assert "evicted pods can be scheduled onto blue-6, blue-7, blue-8: evicted twice" in text, text
+
+
+def test_the_page_before_a_prompt_has_no_next_command() -> None:
+    assert "NEXT" not in preview(view_of("demo"), Look(width=100)) + preview(view_of("demo"), Look(), full=True)
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {path.name for path in GOLDEN.iterdir()} == {
+        f"{name}{end}.txt" for name in READERS for end in ("", "-prompt")
+    }
+
+
+def test_causes_stand_in_the_order_in_which_their_fixes_free_nodes() -> None:
+    """A node with one cause first; a cause that is needed for several nodes counts where the last of them is fixed."""
+    view = blocked_by(
+        ("web", PodVerdict.BLOCKED, ("pod-emptydir",)),
+        ("sale", PodVerdict.BLOCKED, ("pod-returns",)),
+    )
+    found = causes_of(view)
+    assert [(cause.code, cause.alone) for cause in found] == [("pod-emptydir", 0), ("pod-returns", 0)]
+    assert [cause.frees for cause in found] == ["frees no node by itself", "frees 1 node with those above"]
+    assert found[0].command.endswith(" --delete-emptydir-data")
+
+
+def test_a_cause_that_alone_keeps_nodes_frees_them_by_itself() -> None:
+    nodes = ("old-0", "old-1")
+    targets = tuple(a_target(name, TargetVerdict.REFUSED) for name in nodes)
+    findings = tuple(a_finding(codes.NODE_FARGATE, Status.FAIL, Subject("Node", name)) for name in nodes)
+    (cause,) = causes_of(a_view(an_empty_plan(targets=targets, findings=findings)))
+    assert (cause.nodes, cause.freed, cause.frees) == (nodes, nodes, "frees 2 nodes")
