@@ -101,7 +101,6 @@ def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
     play_run(choose, live)
 
 
-@pytest.mark.long
 def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -284,7 +283,6 @@ def test_what_cannot_be_saved_is_said(here: Path) -> None:
 # The run ends while something else is seen
 
 
-@pytest.mark.long
 def test_it_ends_while_the_plan_is_seen() -> None:
     live = ScriptedLive()
 
