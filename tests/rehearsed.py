@@ -78,7 +78,7 @@ def rehearsed(
             break
         stage.pass_time(min(engine.next_s(now_s), now_s + LOOK_S))
     pending = tuple(Waiting(*each) for each in stage.pending())
-    seen = {"placed": engine.placed, "cordoned_only": engine.cordoned_only}
+    seen = {"drained_s": engine.drained_s, "placed": engine.placed, "cordoned_only": engine.cordoned_only}
     record = Record(plan, tuple(engine.moments), stage.seconds, pending, engine.undone, **seen)  # type: ignore[arg-type]
     return Rehearsed(cluster, plan, tuple(steps), record, engine.stopped)
 

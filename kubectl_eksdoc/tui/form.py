@@ -143,6 +143,14 @@ KNOBS: tuple[Knob, ...] = (
         _on,
     ),
     _stepped(
+        "cordon_skipped",
+        "cordon skipped",
+        "--no-cordon-skipped",
+        "no: pods may be scheduled onto them",
+        (False, True),
+        _on,
+    ),
+    _stepped(
         "order",
         "order of nodes",
         "--order ORDER",

@@ -31,7 +31,7 @@ TARGETS = 8
 def parsed(words: list[str]) -> DrainPolicy:
     parser: argparse.ArgumentParser = Parser(prog="drain")
     drain_options.add_policy(parser)
-    bare = ("--partial", "--surge-singles")  # switches, which stand alone on a command line
+    bare = ("--no-cordon-skipped", "--partial", "--surge-singles")  # switches, which stand alone on a command line
     return drain_options.policy_from(parser.parse_args([f"{word}=true" if word in bare else word for word in words]))
 
 
@@ -81,11 +81,13 @@ def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:
 @pytest.mark.parametrize("size", [(120, 36), pytest.param(NARROW, marks=pytest.mark.long)])
 def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -> None:
     async def turn(pilot: Demo, screen: PlanScreen) -> None:
-        await press(pilot, "o", "h", "j", "left", "G", "l")
+        await press(pilot, "o", "h", "j", "left")
+        assert any("< 7 > !" in line for line in lines(pilot.app))
+        await press(pilot, "G", "l")  # in a small terminal the first ones are out of sight by now
         policy = screen.model.choice.ask.policy
         assert (policy.nodes_at_once, policy.order) == ("7, zone=10", "soonest")
         text = "\n".join(lines(pilot.app))
-        assert "< 7 > !" in text and "< soonest > !" in text and "parallel 7, zone=10" in text
+        assert "< soonest > !" in text and "parallel 7, zone=10" in text
         await press(pilot, "z")
         assert screen.model.choice.ask.policy.order == "auto"
         assert any("< auto >" in line for line in lines(pilot.app))

@@ -275,7 +275,8 @@ class Engine:
             return
         if self._drained_s is None:
             self._drained_s = now_s
-        self._settled = now_s - self._drained_s >= self._ready_s or not self.unready
+        # The same sum as in `next_s`: a difference may be rounded to less, and that time would come again and again.
+        self._settled = now_s >= self._drained_s + self._ready_s or not self.unready
 
     def _is_at_its_end(self, now_s: float) -> bool:
         """But for the nodes that are to be released."""

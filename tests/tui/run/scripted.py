@@ -92,7 +92,8 @@ class ScriptedLive:
         self.happens(Happened.STOPPED, why=why)
         self.stands(stopped=why, left_s=None)
         seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
-        record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, undone=self._left(seen))
+        left = self._left(seen)
+        record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, drained_s=None, undone=left)
         self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
 
     def _left(self, seen: Sequence[Moment]) -> dict[str, tuple[str, ...]]:
