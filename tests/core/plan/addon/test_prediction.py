@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -129,3 +130,13 @@ def test_a_name_below_an_entry_with_other_keys_is_a_value() -> None:
     item = 'k:{"mountPath":"/host/opt/cni/bin"}'
     at = ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"aws-node"}', "f:volumeMounts", item)
     assert names_item((*at, "f:mountPath")) and not names_item((*at, "f:name"))
+
+
+@pytest.mark.parametrize("live", LIVES.values(), ids=LIVES)
+def test_a_variable_that_is_there_twice_is_told_once(live: Any) -> None:
+    """By the value of the second, which is the one that containers get."""
+    twice = json.loads(json.dumps(live()))
+    env = twice["spec"]["template"]["spec"]["containers"][0]["env"]
+    env.append({"name": POD_ENI[1], "value": "second"})
+    (told,) = (each for each in predict(twice, an_update()).changes if f'"{POD_ENI[1]}"' in str(each.field))
+    assert (told.config, told.live) == (POD_ENI, "second")
