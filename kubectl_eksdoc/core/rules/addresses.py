@@ -12,7 +12,8 @@ AS = "/as/"
 
 _TOKEN = re.compile(rf"{AS}[^/\s?#'\"<>]+")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.~-]*)(?::\d*)?")
-_URL = re.compile(r"(?i)[a-z][a-z0-9+.-]*://[^\s'\"<>]+")
+_URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z0-9+.-]+://[^\s'\"<>]+")
+"""Looked for from the beginning of a word alone: otherwise a long word takes the square of its length."""
 
 
 def address(url: str) -> str:

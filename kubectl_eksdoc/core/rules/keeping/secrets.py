@@ -25,7 +25,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
     "PRIVATE KEY": re.compile(_PEM),
     "AKIA": re.compile(r"\bAKIA[A-Z0-9]{12,}\b"),
     "ASIA": re.compile(r"\bASIA[A-Z0-9]{12,}\b"),
-    "eyJ": re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*"),
+    "eyJ": re.compile(r"(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*"),
     **{f"gh{kind}_": re.compile(rf"\bgh{kind}_\w{{10,}}") for kind in "oprsu"},
     "github_pat_": re.compile(r"\bgithub_pat_\w{10,}"),
     "glpat-": re.compile(r"\bglpat-[\w-]{10,}"),
@@ -39,7 +39,7 @@ taken out of JSON as it is written."""
 
 _NAMED = re.compile(
     r"""(?i)((?:pass(?:word|wd)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|signature)
-    [\w-]*\\*["']?\s*[=:]\s*\\*["']?)
+    [\w-]{0,100}\\*["']?\s*[=:]\s*\\*["']?)
     ((?<=")[^"\\]{4,}|(?<=')[^'\\]{4,}|[^\s"',;&}\\]{4,})""",
     re.VERBOSE,
 )
@@ -103,7 +103,7 @@ def _printed(value: Any, name: str) -> Any:
         return value
     if name.lower() == "corefile":
         return printed_corefile(value)
-    if len(value) >= 4 and _SECRET_NAME.search(name):
+    if len(value) >= 4 and _SECRET_NAME.search(name[-200:]):
         return HIDDEN
     shown = hidden(value)
     if _DIGEST_NAME.search(name) or value.startswith("arn:"):

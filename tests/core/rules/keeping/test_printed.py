@@ -91,3 +91,9 @@ def test_a_field_is_printed_by_the_name_of_its_variable() -> None:
     assert value_of("true", of("ENABLE_POD_ENI")) == '"true"'
     note = LiveField(of("A").of, ("f:metadata", "f:annotations", "f:example.com/token"))
     assert value_of("hunter2", note) == '"…"'
+
+
+@pytest.mark.parametrize("word", ["x", "token", "eyJ-", "://a@", "-----BEGIN PRIVATE KEY-----", "authorization:"])
+def test_a_long_text_takes_no_longer_for_each_of_its_letters(word: str) -> None:
+    """Whatever a server, a program or a log says is looked through; the square of its length would be hours."""
+    printed(word * (200_000 // len(word)), "a")
