@@ -48,7 +48,7 @@ def at_home(path: Path) -> dict[str, str]:
 def test_the_demo_is_drained_paused_and_given_back(tmp_path: Path) -> None:
     with a_terminal(**at_home(tmp_path)) as terminal:
         terminal.until(b"5 of 8 marked")
-        terminal.type(b"j ")  # not blue-2: the zone of its database may be full by then, and the run would wait for that
+        terminal.type(b"j ")  # not blue-2: the zone of its database may be full by then, and a run waits for that
         terminal.until(b"4 of 7 marked")
         typed_back(terminal, b"r")
         terminal.until(b"RUNNING")
