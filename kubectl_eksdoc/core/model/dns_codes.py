@@ -28,6 +28,11 @@ COREFILE_REFUSED = Code(
     "CoreDNS would not take its Corefile",
     "Pods that run go on with the one they have; the next one that starts crashes.",
 )
+COREFILE_UNKNOWN = Code(
+    "dns-corefile-unknown",
+    "Whether CoreDNS would take its Corefile is not known",
+    "It imports files, takes something from the environment, or uses a plugin or an option that is not judged.",
+)
 NO_READY = Code(
     "dns-no-ready",
     "The readiness probe asks what CoreDNS does not answer",

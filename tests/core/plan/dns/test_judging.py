@@ -71,6 +71,26 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
         Severity.CRITICAL,
     ),
     "dns-corefile-refused grammar": (lambda: facts(text=".:53 {\n"), "Corefile:", Severity.CRITICAL),
+    "dns-corefile-refused plugin": (
+        lambda: facts(text=COREFILE.replace("forward .", "proxy .")),
+        "Corefile:12 - Error during parsing: Unknown directive 'proxy'",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused option": (
+        lambda: facts(text=COREFILE.replace("pods insecure", "upstream")),
+        "plugin/kubernetes: Corefile:8 - Error during parsing: unknown property 'upstream'",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused needs": (
+        lambda: facts(text=COREFILE.replace("    loop\n", "    autopath\n")),
+        "plugin/autopath: Corefile:14 - no resolv-conf specified",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused port": (
+        lambda: facts(text=COREFILE.replace("health {", "health :99999 {")),
+        "Corefile:3 - listen tcp: address 99999: invalid port",
+        Severity.CRITICAL,
+    ),
     "dns-no-ready": (
         lambda: facts(text=COREFILE.replace("    ready\n", "")),
         "no pod of it becomes Ready",
@@ -261,6 +281,18 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
         lambda: facts(doc=deployment(container={"lifecycle": {"preStop": {"httpGet": {"path": "/"}}}})),
         "preStop",
     ),
+    "dns-corefile-unknown env": (
+        lambda: facts(text=COREFILE.replace("cache 30", "cache {$TTL}")),
+        "cache (line 13) is",
+    ),
+    "dns-corefile-unknown plugin": (
+        lambda: facts(text=COREFILE.replace("loop", "trace")),
+        "plugin trace is not judged",
+    ),
+    "dns-corefile-unknown version": (
+        lambda: facts(doc=deployment(container={"image": "own/coredns@sha256:1"})),
+        "the version of CoreDNS is not known",
+    ),
     "dns-notices-unheard karpenter": (on_spot, "whether Karpenter hears"),
     "dns-notices-unheard others": (
         lambda: on_spot(**{"karpenter.sh/capacity-type": "spot"}),
@@ -281,6 +313,33 @@ def test_what_is_not_known_is_no_pass(name: str) -> None:
 def test_every_code_is_told_by_some_test() -> None:
     told = {name.split()[0] for name in (*FAILS, *UNKNOWN)} | {codes.WITHOUT.name}
     assert told == {code.name for code in codes.ALL}
+
+
+def test_what_a_version_does_not_know_is_a_matter_of_that_version() -> None:
+    """`upstream` of the plugin kubernetes: ignored until 1.6.9, unknown from 1.7.0 on; `proxy` went with 1.5.0."""
+    old = deployment(container={"image": "eks/coredns:v1.6.6-eksbuild.1"})
+    assert "dns-corefile-refused" not in findings(facts(doc=old, text=COREFILE.replace("pods insecure", "upstream")))
+    assert "dns-corefile-refused" in findings(facts(doc=old, text=COREFILE.replace("forward .", "proxy .")))
+
+
+def test_while_coredns_would_refuse_its_corefile_no_new_pods_are_proposed() -> None:
+    made = replace(on_spot(both=True), objects=facts(text=COREFILE.replace("forward .", "proxy .")).objects)
+    found = plan_dns(made)
+    assert "dns-on-spot" in findings(made)
+    assert not any("--place" in step.command or "--set" in step.command for step in found.steps)
+
+
+def test_variables_of_the_container_and_what_is_mounted_beside_the_corefile_are_known() -> None:
+    volume = {"name": "config", "configMap": {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}}
+    container = {
+        "env": [{"name": "WAIT", "value": "15s"}],
+        "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns"}],
+    }
+    text = lameduck("{$WAIT}").replace("    loop\n", "    loop\n    import custom/*.override\n")
+    found = findings(facts(doc=deployment(container=container, volumes=[volume]), text=text))
+    assert "dns-corefile-unknown" not in found
+    missing = findings(facts(doc=deployment(container=container, volumes=[volume]), text=text.replace("*", "one")))
+    assert "File to import not found: custom/one.override" in missing["dns-corefile-refused"].message
 
 
 def test_a_missing_right_is_named() -> None:

@@ -25,7 +25,7 @@ from kubectl_eksdoc.core.plan.dns.shutdown import (
 )
 from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 from kubectl_eksdoc.core.rules.keeping.digests import is_digest
 
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
@@ -67,10 +67,10 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     text = with_lameduck(corefile, seconds)
     if isinstance(text, NotEdited):
         return (Refused(f"the Corefile is not edited: {text.why}", "Change it by hand where that stands."),)
-    wrong = tuple(bad(text, facts.deployed))
+    wrong = tuple(bad(text, facts))
     if wrong:
         return wrong
-    made = parse(text)
+    made = facts.read(text)
     assert isinstance(made, Corefile), "else it is bad"
     waits = lameduck_s(made)
     if waits is not None and abs(waits - seconds) >= 1:
@@ -78,13 +78,13 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     return Edited(corefile.text, text, now, (*_still_short(facts, seconds), *_grace_not_kept(facts, seconds)))
 
 
-def bad(text: str, deployed: Deployed | Absent | Unknown) -> Iterator[Refused]:
+def bad(text: str, facts: DnsFacts) -> Iterator[Refused]:
     """Why CoreDNS would not start with it, or never become Ready."""
-    corefile = parse(text)
+    corefile, deployed = facts.read(text), facts.deployed
     if isinstance(corefile, Refusal):
         yield Refused(f"CoreDNS would refuse the Corefile: {corefile}", "It is not sent.")
         return
-    for each in refusals(corefile):
+    for each in facts.judged(corefile).refusals:
         yield Refused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
     path = deployed.readiness.path if isinstance(deployed, Deployed) and deployed.readiness is not None else ""
     if path == "/ready" and not _has(corefile, "ready"):
@@ -124,8 +124,8 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
             "Put what that holds into the Corefile itself, or change it by hand.",
             "what the imported files hold",
         )
-    for each in refusals(corefile):
-        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Mend it first: its next pod does not start.")
+    for each in facts.judged(corefile).refusals:
+        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Fix it first: its next pod does not start.")
     deployed = facts.deployed
     if isinstance(deployed, (Absent, Unknown)):
         why = deployed.why if isinstance(deployed, Unknown) else deployed.said

@@ -11,7 +11,6 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, DEPLOYMENT, has_what_came_by_1_11, not_read
-from kubectl_eksdoc.core.rules.corefile.plugins import refusals
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
@@ -22,9 +21,11 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     elif isinstance(corefile, Refusal):
         yield _refused(facts, (corefile,))
     else:
-        told = refusals(corefile)
-        if told:
-            yield _refused(facts, told)
+        found = facts.judged(corefile)
+        if found.refusals:
+            yield _refused(facts, found.refusals)
+        elif found.doubts:
+            yield _doubted(facts, found.doubts)
         yield from _plugins(facts, corefile, facts.deployed)
 
 
@@ -45,9 +46,26 @@ def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
         f"CoreDNS would not take this Corefile: {told[0]}",
         tuple(map(str, told[1:])),
         (
-            Remedy("Until it is mended, do not restart, drain or update anything of CoreDNS: who runs, runs on."),
+            Remedy(
+                "Until it is fixed, do not restart, drain or update CoreDNS: the pods that run keep their old Corefile."
+            ),
             _put_right(facts, "Put right that line"),
         ),
+    )
+
+
+def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
+    of = facts.deployed
+    version = of.version if isinstance(of, Deployed) else ""
+    return Finding(
+        codes.COREFILE_UNKNOWN,
+        Severity.LOW,
+        Status.UNKNOWN,
+        CONFIG,
+        f"whether CoreDNS {version} would take this Corefile is not known: {doubts[0]}".replace("  ", " "),
+        doubts[1:],
+        (Remedy("Start that CoreDNS once with the file, outside of the cluster: coredns -conf Corefile."),),
+        missing="the judgement of CoreDNS itself",
     )
 
 

@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.plan.dns.shutdown import (
     grace_for,
     propagation_s,
 )
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 
 ADVISED_BY_EKS_S = 30
 """EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds"; it
@@ -75,7 +75,9 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
 def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     end = ending(facts)
     if isinstance(end.budget, Unknown) or end.lameduck_s is None:
-        if isinstance(end.budget, Unknown) or (isinstance(facts.corefile, Corefile) and not refusals(facts.corefile)):
+        if isinstance(end.budget, Unknown) or (
+            isinstance(facts.corefile, Corefile) and not facts.judged(facts.corefile).refusals
+        ):
             yield _not_known(facts, end)  # else what is wrong with the text is said already
         return
     allowed, lameduck, nodes = end.budget, end.lameduck_s, _nodes(facts)

@@ -158,7 +158,7 @@ def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
     ("text", "said"),
     [
         (SHORT.replace("reload", "reload 1s"), "interval value must be greater"),
-        (SHORT.replace("reload", "reload {"), "cannot be parsed"),
+        (SHORT.replace("reload", "reload }"), "cannot be parsed"),
         (SHORT.replace("    ready\n", ""), "no plugin ready"),
         (
             SHORT.replace("    ready\n", "    ready\n    import custom/*\n"),
