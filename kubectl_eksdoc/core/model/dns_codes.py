@@ -7,9 +7,10 @@ from kubectl_eksdoc.core.model.codes import Code
 
 LAMEDUCK_SHORT = Code(
     "dns-lameduck-short",
-    "CoreDNS stops answering before everybody has heard that it leaves",
-    "kube-proxy on every node has to take the pod out of the service first, and who has just asked waits for an "
-    "answer. Whatever is still sent there is lost, and its client asks again after seconds.",
+    "CoreDNS may stop answering before every node sends elsewhere",
+    "kube-proxy on every node has to take the pod out of the service first; whatever is still sent there is lost, and "
+    "its client asks again after seconds. How long that takes is an estimate until it is measured (--measure), so a "
+    "short lameduck is unknown; none at all is a failure.",
 )
 LAMEDUCK_LONG = Code(
     "dns-lameduck-long",

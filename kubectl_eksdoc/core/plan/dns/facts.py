@@ -99,6 +99,11 @@ class DnsFacts:
         return self.addon if isinstance(self.addon, Unknown) else None
 
     @property
+    def self_managed(self) -> bool:
+        """Known not to be an add-on of EKS."""
+        return isinstance(self.addon, Absent)
+
+    @property
     def pods(self) -> tuple[Pod, ...]:
         """CoreDNS' own, the ended ones left out; they are known by the label that the service kube-dns selects by."""
         return dns_pods(self.cluster)

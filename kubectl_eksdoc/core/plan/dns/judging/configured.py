@@ -140,6 +140,8 @@ def _asking_ready(facts: DnsFacts) -> Remedy:
             "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
             When.TOMORROW,
         )
+    if facts.self_managed:
+        return Remedy(f"Have its manifest or chart ask /ready on port 8181, and {ready}.", when=When.TOMORROW)
     return Remedy(
         f"Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and {ready}.",
         when=When.TOMORROW,
