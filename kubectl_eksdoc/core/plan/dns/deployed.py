@@ -13,11 +13,11 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
 CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
-DEFAULT_GRACE_S = 30
 
 PROPORTIONAL = tuple(
     Named("apps/v1", "Deployment", SYSTEM, name)

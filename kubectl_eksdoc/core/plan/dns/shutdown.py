@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+DEFAULT_GRACE_S = 30
+"""Of a pod that names none, and of EKS' CoreDNS."""
 CLOSING_S = 5
 """So long the servers may take to close after `lameduck` (graceTimeout)."""
 MARGIN_S = 5

@@ -53,10 +53,8 @@ def judged(corefile: Corefile | Refusal, version: Version | None = DEFAULT, alon
     doubts = [f"it imports {', '.join(files)}"] if files else []
     if version.older_than(OLDEST):
         doubts.append(f"the options of CoreDNS {version} are not known")
-    unknown = tuple(_unknown(corefile, version, doubts))
-    if unknown:
-        return Judged(unknown, tuple(doubts))
-    refusals = [*zone_refusals(corefile), *_of_plugins(corefile, version, doubts)]
+    refusals = [*_unknown(corefile, version, doubts), *zone_refusals(corefile)]
+    refusals += _of_plugins(corefile, version, doubts)
     refusals += [*_of_listeners(corefile, doubts), *server_refusals(corefile)]
     return Judged(tuple(refusals), tuple(doubts))
 

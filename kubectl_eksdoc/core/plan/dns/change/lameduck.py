@@ -12,10 +12,11 @@ from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import EKS, Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
 from kubectl_eksdoc.core.plan.dns.shutdown import (
+    DEFAULT_GRACE_S,
     MARGIN_S,
     SLOWEST_NODES,
     Budget,
