@@ -36,8 +36,9 @@ COREFILE_UNKNOWN = Code(
 )
 NO_READY = Code(
     "dns-no-ready",
-    "The readiness probe asks what CoreDNS does not answer",
-    "The probe asks /ready, and no server block has the plugin ready (or health, for /health): no pod becomes Ready.",
+    "A probe asks what CoreDNS does not answer",
+    "It asks /ready or /health, and no server block has the plugin ready or health, or it listens on another port or "
+    "address: no pod becomes Ready, or the kubelet restarts the container for ever.",
 )
 READINESS_ASKS_HEALTH = Code(
     "dns-readiness-asks-health",

@@ -95,6 +95,24 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
         "no pod of it becomes Ready",
         Severity.CRITICAL,
     ),
+    "dns-no-ready port": (
+        lambda: facts(text=COREFILE.replace("    ready\n", "    ready :8182\n")),
+        "asks /ready on port 8181, and the plugin ready listens on :8182",
+        Severity.CRITICAL,
+    ),
+    "dns-no-ready address": (
+        lambda: facts(text=COREFILE.replace("    ready\n", "    ready 127.0.0.1:8181\n")),
+        "listens on 127.0.0.1:8181",
+        Severity.CRITICAL,
+    ),
+    "dns-no-ready liveness": (
+        lambda: facts(
+            doc=deployment(container={"livenessProbe": {"httpGet": {"path": "/health", "port": 8080}}}),
+            text=COREFILE.replace("    ready\n", "    ready\n    health :8099\n"),
+        ),
+        "the liveness probe asks /health on port 8080, and the plugin health listens on :8099",
+        Severity.CRITICAL,
+    ),
     "dns-readiness-asks-health": (
         lambda: facts(doc=deployment(container={"readinessProbe": {"httpGet": {"path": "/health", "port": 8080}}})),
         "asks /health",
@@ -340,6 +358,15 @@ def test_variables_of_the_container_and_what_is_mounted_beside_the_corefile_are_
     assert "dns-corefile-unknown" not in found
     missing = findings(facts(doc=deployment(container=container, volumes=[volume]), text=text.replace("*", "one")))
     assert "File to import not found: custom/one.override" in missing["dns-corefile-refused"].message
+
+
+def test_a_probe_may_name_its_port_and_any_block_may_answer_it() -> None:
+    ports = [{"name": "readiness", "containerPort": 8182}]
+    probe = {"httpGet": {"path": "/ready", "port": "readiness"}}
+    doc = deployment(container={"ports": ports, "readinessProbe": probe})
+    second = "example.org:53 {\n    ready :8182\n    forward . 10.0.0.2\n}\n"
+    assert "dns-no-ready" not in findings(facts(doc=doc, text=COREFILE + second))
+    assert "dns-no-ready" in findings(facts(doc=doc))
 
 
 def test_a_missing_right_is_named() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from kubectl_eksdoc.core.model.corefile import Corefile
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged, lameduck_s
+from kubectl_eksdoc.core.rules.corefile.plugins import Judged, addresses, judged, lameduck_s
 from tests import raw_facts
 from tests.core.for_each import for_each
 
@@ -56,3 +56,12 @@ def test_it_waits_as_it_logged(case: dict[str, Any]) -> None:
     assert first is not None
     waits, logged = lameduck_s(corefile), first.total_seconds()
     assert waits is not None and (waits >= logged if several else abs(waits - logged) < 0.001), (waits, logged)
+
+
+@for_each("case", [case for case in CASES if case.get("health8080")], ids=lambda case: case["name"])
+def test_health_and_ready_are_answered_where_it_listens(case: dict[str, Any]) -> None:
+    corefile = parse(case["corefile"], VARIABLES)
+    assert isinstance(corefile, Corefile)
+    for plugin, default, told in (("health", ":8080", case["health8080"]), ("ready", ":8181", case["ready8181"])):
+        listens = any(each.endswith(default) for each in addresses(corefile, plugin, default))
+        assert listens is (told != "000"), (plugin, told)
