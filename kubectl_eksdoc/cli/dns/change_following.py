@@ -310,13 +310,35 @@ def _read_map(keeping: Keeping, world: AddonWorld) -> Doc:
 
     entries = read_update(folder_of(keeping), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), None)
-    if begun is None or not any(each.get("entry") == "applied" for each in entries):
-        raise LocalJournalError(f"the change {keeping.run} was not made, or nobody knows", "Look at the ConfigMap.")
+    if begun is None:
+        raise LocalJournalError(f"the change {keeping.run} was not made: nothing was changed", _AGAIN)
     cluster = begun.get("cluster")
     arn = cluster.get("arn") if isinstance(cluster, dict) else ""
     if arn != world.eks.arn:
         raise Drifted(f"the change {keeping.run} is of {arn}", "Name its context.")
+    if not any(each.get("entry") == "applied" for each in entries):
+        _check_made(keeping.run, begun, world)
     return begun
+
+
+_AGAIN = "Make it again, with the same flags and without --resume."
+
+
+def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
+    """A run that ended between the journal and the write: the live Corefile tells which of them was first.
+
+    Raises:
+        LocalJournalError: it was not made, or that cannot be told.
+    """
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, corefile_of
+
+    dns = begun.get("dns")
+    live, after = corefile_of(world.objects.one(CONFIG)), dns.get("corefile") if isinstance(dns, dict) else None
+    if isinstance(live, Unknown):
+        raise LocalJournalError(f"whether the change {run} was made is not known: {live.why}", "Ask again.")
+    if live != after:
+        raise LocalJournalError(f"the change {run} was not made: nothing was changed", _AGAIN)
 
 
 def _again(asking: Asking, world: AddonWorld, run: str) -> str:

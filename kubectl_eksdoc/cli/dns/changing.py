@@ -114,7 +114,7 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     from kubectl_eksdoc.core.model.commands import Reach
     from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.addon.judging import calls
-    from kubectl_eksdoc.flows.dns_change import resets
+    from kubectl_eksdoc.flows.dns_change import config_map, resets
     from kubectl_eksdoc.render.dns_change import DnsChangeView, commands
 
     change, plan = ready.change, ready.plan
@@ -130,7 +130,8 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
         back = commands.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
     elif ready.config is not None:
         command = commands.apply_config(ready.config, apply.force, asking.kubectl(world))
-        back = commands.back_of_map("configmap-of-before.json", asking.kubectl(world))
+        before = config_map(change.corefile.before if change.corefile is not None else "")
+        back = (commands.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
     return DnsChangeView(
         world.cluster,
         _given(asking),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirm_options, opt_in_options, rights, saying, unknown_options
 from kubectl_eksdoc.cli.confirming import CHANGES
-from kubectl_eksdoc.cli.dns import change_options, changing_options, measure_options, reading
+from kubectl_eksdoc.cli.dns import change_options, changing_options, file, measure_options, reading
 from kubectl_eksdoc.cli.dns.changing import changing
 from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import opt_ins
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
     from kubectl_eksdoc.core.model.codes import Code
@@ -37,6 +37,7 @@ Examples:
   %(prog)s --set lameduck=20s --apply
   %(prog)s --place on-demand --autoscale 3:10 --apply --dry-run
   %(prog)s --measure=rollout
+  %(prog)s -f Corefile --coredns-version 1.13.1
   %(prog)s --demo
 """
 
@@ -58,11 +59,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    GlobalOptions.add_to(parser, level=LEVELS - 1, own=(file.FILE,))
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("What is judged")
     unknown_options.add_accepted(group, _codes, "CoreDNS")
     opt_in_options.add_without(group, opt_ins.PROXY.name)
+    file.add_to(parser)
     change_options.add_to(parser)
     measure_options.add_to(parser)
     changing_options.add_to(parser)
@@ -80,19 +82,23 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
+    request = Request.from_args(args, words)
+    given, dry = confirm_options.given_from(args, CHANGES), confirm_options.dry_from(args)
+    measure = measure_options.measure_from(args, given, dry, request.accepted)
+    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
+    if file.asked(args):
+        if measure is not None or wishes is not None or apply is not None:
+            raise UsageError("-f reads a file alone: nothing is measured or changed with it")
+        return file.run(args, request.accepted, around)
+    if measure is not None:
+        return measuring(request.options, request.source, measure, around)
+    if wishes is not None or apply is not None:
+        return changing(request, wishes, apply, around)
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.dns.plan import plan_dns
     from kubectl_eksdoc.render.dns import FORMATS, DnsView
 
-    request = Request.from_args(args, words)
-    given, dry = confirm_options.given_from(args, CHANGES), confirm_options.dry_from(args)
-    measure = measure_options.measure_from(args, given, dry, request.accepted)
-    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
-    if measure is not None:
-        return measuring(request.options, request.source, measure, around)
-    if wishes is not None or apply is not None:
-        return changing(request, wishes, apply, around)
     options = request.options
     FORMATS.check(options.output)
     try:

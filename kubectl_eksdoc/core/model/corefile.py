@@ -105,10 +105,29 @@ class Corefile:
         inside = (*within, block.snippet)
         for each in block.body:
             held = self.snippets.get(each.target.text) if isinstance(each, Import) else None
-            if held is None or held.snippet in inside:
+            if isinstance(each, Directive):
+                yield self._filled(each)
+            elif held is None or held.snippet in inside:
                 yield each
             else:
                 yield from self.whole(held, inside)
+
+    def _filled(self, of: Directive) -> Directive:
+        """With snippets that are imported within its own block, where a line begins with ``import``."""
+        tokens = list[Token]()
+        at = 0
+        while at < len(of.tokens):
+            token, after = of.tokens[at], of.tokens[at + 1 : at + 2]
+            begins = at > 0 and of.tokens[at - 1].last_line < token.line
+            held = self.snippets.get(after[0].text) if begins and token.text == "import" and after else None
+            if held is None:
+                tokens.append(token)
+                at += 1
+            else:
+                for each in held.body:
+                    tokens += each.tokens if isinstance(each, Directive) else (each.keyword, each.target)
+                at += 2
+        return Directive(tuple(tokens))
 
 
 @dataclass(frozen=True, slots=True)

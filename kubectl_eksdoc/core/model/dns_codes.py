@@ -7,9 +7,10 @@ from kubectl_eksdoc.core.model.codes import Code
 
 LAMEDUCK_SHORT = Code(
     "dns-lameduck-short",
-    "CoreDNS stops answering before everybody has heard that it leaves",
-    "kube-proxy on every node has to take the pod out of the service first, and who has just asked waits for an "
-    "answer. Whatever is still sent there is lost, and its client asks again after seconds.",
+    "CoreDNS may stop answering before every node sends elsewhere",
+    "kube-proxy on every node has to take the pod out of the service first; whatever is still sent there is lost, and "
+    "its client asks again after seconds. How long that takes is an estimate until it is measured (--measure), so a "
+    "short lameduck is unknown; none at all is a failure.",
 )
 LAMEDUCK_LONG = Code(
     "dns-lameduck-long",
@@ -28,10 +29,16 @@ COREFILE_REFUSED = Code(
     "CoreDNS would not take its Corefile",
     "Pods that run go on with the one they have; the next one that starts crashes.",
 )
+COREFILE_UNKNOWN = Code(
+    "dns-corefile-unknown",
+    "Whether CoreDNS would take its Corefile is not known",
+    "It imports files, takes something from the environment, or uses a plugin or an option that is not judged.",
+)
 NO_READY = Code(
     "dns-no-ready",
-    "The readiness probe asks what CoreDNS does not answer",
-    "The probe asks /ready, and no server block has the plugin ready (or health, for /health): no pod becomes Ready.",
+    "A probe asks what CoreDNS does not answer",
+    "It asks /ready or /health, and no server block has the plugin ready or health, or it listens on another port or "
+    "address: no pod becomes Ready, or the kubelet restarts the container for ever.",
 )
 READINESS_ASKS_HEALTH = Code(
     "dns-readiness-asks-health",

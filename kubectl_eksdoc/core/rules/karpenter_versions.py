@@ -28,19 +28,22 @@ VARIABLE, ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """One kind of event that Karpenter reads from the queue. `name` as its documentation calls the rule."""
+    """One kind of event that Karpenter reads from the queue. `name` as its documentation calls the rule. `only_logged`:
+    it drains nothing for it; `of_capacity`: it concerns nodes of that capacity type alone."""
 
     name: str
     short: str
     source: str
     detail_type: str
     since: Version | None = None
+    only_logged: bool = False
+    of_capacity: str = ""
 
 
 SPOT = EventKind("SpotInterruptionRule", "spot interruption", "aws.ec2", "EC2 Spot Instance Interruption Warning")
 KINDS = (
     SPOT,
-    EventKind("RebalanceRule", "rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation"),
+    EventKind("RebalanceRule", "rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation", only_logged=True),
     EventKind("InstanceStateChangeRule", "state change", "aws.ec2", "EC2 Instance State-change Notification"),
     EventKind("ScheduledChangeRule", "scheduled change", "aws.health", "AWS Health Event"),
     EventKind(
@@ -49,6 +52,7 @@ KINDS = (
         "aws.ec2",
         "EC2 Capacity Reservation Instance Interruption Warning",
         Version(1, 10, 0),
+        of_capacity="reserved",
     ),
 )
 
@@ -74,10 +78,9 @@ def helm_key(version: Version | None) -> tuple[str, ...]:
     return OLD_KEY if version is not None and version.older_than(VARIABLE_SINCE) else NEW_KEY
 
 
-def actions_of(version: Version | None) -> tuple[str, ...]:
-    """What the controller needs of the queue."""
-    old = ("sqs:GetQueueAttributes",) if version is not None and version.older_than(CONFIG_MAP_UNTIL) else ()
-    return ("sqs:DeleteMessage", *old, "sqs:GetQueueUrl", "sqs:ReceiveMessage")
+ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")
+"""What the controller calls of the queue, in every version from v0.30.0 on (pkg/providers/sqs). The CloudFormation
+templates of v0.31 and v0.32 allow sqs:GetQueueAttributes as well, which no code of theirs calls."""
 
 
 def denies_http(version: Version | None) -> bool:

@@ -66,7 +66,7 @@ def _ending(end: Ending) -> Fields:
         "preStopSeconds": found.shutdown.pre_stop_s,
         "closingSeconds": CLOSING_S,
         "marginSeconds": MARGIN_S,
-        "propagationSeconds": found.least_s - CLIENT_S,
+        "propagationSeconds": found.heard_s,
         "clientSeconds": CLIENT_S,
         "leastSeconds": found.least_s,
         "mostSeconds": found.most_s,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Stream
+from kubectl_eksdoc.core.plan.dns.measuring.learned import said
+from kubectl_eksdoc.core.plan.dns.measuring.moments import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone
 from kubectl_eksdoc.render.dns_measure import plot, words
@@ -51,6 +53,7 @@ def _before(view: MeasureView, look: Look, full: bool) -> Iterator[list[str]]:
 
 def _after(view: MeasureView, measured: Measured, look: Look, full: bool) -> Iterator[list[str]]:
     yield drawn(Title("Questions", ", by zone and by who was asked"), _counts(view), look, full)
+    yield told(Title("Learned about the shutdown budget"), tuple(said(view.plan, measured)), look)
     for zone in measured.zones:
         yield _plot(view.plan, measured, zone, look, full)
     if any(isinstance(zone.report, Report) for zone in measured.zones):
@@ -73,21 +76,23 @@ def _counts(view: MeasureView) -> tuple[list[Column], list[Row]]:
     ]
     rows: list[Row] = []
     assert view.measured is not None
+    ended = frozenset(each.pod for each in view.measured.moments if each.what is What.TOLD)
     for zone in view.measured.zones:
         if isinstance(zone.report, Unknown):
             rows.append([zone.zone.said, Cell("not measured", Tone.UNKNOWN), *["-"] * 8])
             continue
         for place, stream in enumerate(view.plan.streams):
-            rows.append(_row(view.plan, zone.zone.said if not place else "", stream, zone.report))
+            rows.append(_row(view.plan, zone.zone.said if not place else "", stream, zone.report, ended))
     return columns, rows
 
 
-def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Report) -> Row:
+def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Report, ended: frozenset[str]) -> Row:
+    """Of `ended` pods the lost answers at their own address are as they should be."""
     total = report.total(stream)
     median, slowest = times(report, stream)
     return [
         zone,
-        stream.target,
+        f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
         stream.transport.upper(),
         str(total.sent),
         str(total.answered),
@@ -101,8 +106,12 @@ def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Report) -> Row:
 
 def _tone(plan: MeasurePlan, stream: Stream, total: Counts) -> Tone | None:
     """What is lost of an endpoint's own address may be as it should be."""
-    of_pod = any(target.pod for target in plan.targets if target.name == stream.target)
-    return None if not total.bad else Tone.FAINT if of_pod else Tone.BAD
+    return None if not total.bad else Tone.FAINT if _pod(plan, stream) else Tone.BAD
+
+
+def _pod(plan: MeasurePlan, stream: Stream) -> str:
+    """Whose own address is asked, "" for the service's."""
+    return next((target.pod for target in plan.targets if target.name == stream.target), "")
 
 
 def times(report: Report, stream: Stream) -> tuple[float | None, float | None]:

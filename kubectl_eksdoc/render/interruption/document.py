@@ -21,8 +21,6 @@ from kubectl_eksdoc.render.encode import Json, plain_value
 from kubectl_eksdoc.render.interruption import words
 from kubectl_eksdoc.render.interruption.view import InterruptionView
 
-_HANDLED = {True: "yes", False: "no", None: "unknown"}
-
 
 def document(view: InterruptionView) -> Fields:
     """The whole of it; the same cluster is the same document."""
@@ -33,8 +31,10 @@ def document(view: InterruptionView) -> Fields:
         "metadata": cast(Json, metadata(plan.facts.cluster, view.options, view.tool_version)),
         "recognised": known(view.recognised),
         "verdict": words.in_short(plan),
-        "handled": _HANDLED[plan.outage.handled],
+        "handled": words.HANDLED[plan.outage.handled],
         "handledBy": plan.outage.by if plan.outage.handled else None,
+        "toQueue": [{"kind": kind, "delivered": words.HANDLED[so]} for kind, so in plan.to_queue.items()],
+        "toKarpenter": words.HANDLED[plan.to_karpenter] if plan.links else None,
         "karpenter": None if plan.install is None else _install(plan.install),
         "queue": _queue(view),
         "links": [_link(each) for each in plan.links],

@@ -44,6 +44,7 @@ def _text(view: InterruptionView, look: Look, full: bool) -> str:
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
         drawn(Title("Links", ": from EventBridge to Karpenter"), _links(plan.links), look, full),
+        told(Title("Verdicts"), words.verdicts(plan), look),
         drawn(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), look, full),
         drawn(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), look, full),
         told(Title("The next interruption"), sentences(plan.outage), look),

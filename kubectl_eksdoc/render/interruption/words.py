@@ -44,6 +44,17 @@ def _who(plan: InterruptionPlan) -> str:
     return f"{head} hears of Spot interruptions{also}."
 
 
+HANDLED = {True: "yes", False: "no", None: "unknown"}
+
+
+def verdicts(plan: InterruptionPlan) -> tuple[str, ...]:
+    """Of the two halves of the chain; () without a Karpenter to ask."""
+    if not plan.links:
+        return ()
+    kinds = ", ".join(f"{kind} {HANDLED[so]}" for kind, so in plan.to_queue.items())
+    return f"EventBridge delivers to the queue: {kinds}.", f"Karpenter reads the queue: {HANDLED[plan.to_karpenter]}."
+
+
 def _spot(plan: InterruptionPlan) -> str:
     outage = plan.outage
     if not outage.nodes:

@@ -15,6 +15,7 @@ KINDS = (
     "AddonDiff",
     "AddonUpdate",
     "CorednsLameduck",
+    "CorefileReading",
     "DnsMeasure",
     "DnsChange",
     "DrainPlan",

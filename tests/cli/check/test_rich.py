@@ -37,7 +37,6 @@ ROWS = {
     ),
     "job-loses-work": ("shop/reindex",),
     "fargate-restart": ("shop/serverless-54964dcdf6-tsk48",),
-    "dns-lameduck-short": ("kube-system/coredns",),
     "dns-on-spot": ("kube-system/coredns",),
     "interruption-setting": ("karpenter/karpenter",),
     "ami-al2": ("blue",),

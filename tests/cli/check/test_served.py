@@ -121,7 +121,7 @@ def test_what_is_planted_is_found_and_what_is_asked_of_aws_is_registered(
     prod.forget_calls()
     found = somebody(cluster, prod, tmp_path).document("--target", "1.37")
     failing = {each["code"] for each in found["findings"] if each["status"] == "fail"}
-    assert {"budget-never-allows", "pod-several-budgets", "dns-lameduck-short", "dns-on-spot"} <= failing
+    assert {"budget-never-allows", "pod-several-budgets", "dns-on-spot"} <= failing
     assert {each["state"] for each in found["metadata"]["kindsRead"]} <= {"read", "not-served"}
     assert [each for each in found["findings"] if A_RIGHT.match(each.get("missing", ""))] == []
     known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["check"]}

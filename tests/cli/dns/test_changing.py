@@ -125,7 +125,7 @@ def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
     assert ran.code == 1 and "plugin/reload" in ran.err and "interval value" in " ".join(ran.err.split()), ran.err
-    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload {\n"))
+    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload }\n"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
     assert ran.code == 1 and "cannot be parsed" in ran.err
     assert ann.updates == 0 and not ann.journals()

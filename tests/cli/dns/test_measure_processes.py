@@ -17,6 +17,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.plan.dns.measuring.manner import OLD_S
+from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown, budget
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.asked_dns import PROPAGATION_S
 from kubectl_eksdoc.embedded.serving.server import Server
@@ -71,6 +72,9 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         lost = sum(s["total"]["lost"] for z in found["measured"] for s in z["streams"] if s["target"] == "service-v4")
         assert bool(lost) == bool(code)
         assert {each["what"] for each in found["moments"]} >= {"told to end", "gone", "joined the endpoints"}
+        # the page says of the same lameduck what was measured: none is too short for certain, 8 s are long enough
+        page = budget(Shutdown(30, lameduck_s=8 if code == 0 else 0), nodes=2)
+        assert page.too_short is bool(lost) and page.maybe_short is bool(lost)
 
 
 def _first_pods_serve(plane: ControlPlane) -> bool:

@@ -91,6 +91,24 @@ def test_it_is_taken_where_that_is_meant_and_every_pod_runs_it(ann: Desk) -> Non
     assert ann.updates == 0
 
 
+def test_what_a_killed_run_has_done_is_decided_by_the_live_corefile(ann: Desk) -> None:
+    """It was killed between its journal and the write, or behind the write."""
+    assert ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES).code == 0
+    (journal,) = ann.journals("dns-changes")
+    journal.write_text(journal.read_text().splitlines()[0] + "\n")
+    behind = ann.apply("--resume", journal.stem, "-o", "json")
+    assert behind.code == 0 and document(behind.out)["verified"]["all"], behind.err
+    ann.edits(lambda text: text.replace("lameduck 20s", "lameduck 5s"))
+    ahead = ann.apply("--resume", journal.stem)
+    assert ahead.code != 0 and "was not made: nothing was changed" in ahead.err
+
+
+def test_the_rollback_that_is_shown_needs_no_file_that_is_not_there(ann: Desk) -> None:
+    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
+    (back,) = told["wayBack"]
+    assert "of-before.json" not in back and "lameduck 5s" in back and back.startswith("printf ")
+
+
 @pytest.mark.long
 def test_a_dry_run_asks_the_server_and_changes_nothing(ann: Desk) -> None:
     before = ann.map

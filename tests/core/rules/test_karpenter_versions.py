@@ -17,20 +17,20 @@ KNOWN = {"source": "aws.ec2", "detail-type": versions.SPOT.detail_type, "account
 
 
 @pytest.mark.parametrize(
-    ("version", "key", "by_map", "by_variable", "kinds", "actions", "http"),
+    ("version", "key", "by_map", "by_variable", "kinds", "http"),
     [
-        ("v0.31.4", versions.OLD_KEY, True, False, 4, 4, False),
-        ("v0.32.0", versions.NEW_KEY, True, True, 4, 4, False),
-        ("v0.32.10", versions.NEW_KEY, True, True, 4, 4, False),
-        ("v0.33.0", versions.NEW_KEY, False, True, 4, 3, False),
-        ("1.0.0", versions.NEW_KEY, False, True, 4, 3, True),
-        ("1.9.9", versions.NEW_KEY, False, True, 4, 3, True),
-        ("1.10.0", versions.NEW_KEY, False, True, 5, 3, True),
-        ("", versions.NEW_KEY, None, True, 4, 3, True),
+        ("v0.31.4", versions.OLD_KEY, True, False, 4, False),
+        ("v0.32.0", versions.NEW_KEY, True, True, 4, False),
+        ("v0.32.10", versions.NEW_KEY, True, True, 4, False),
+        ("v0.33.0", versions.NEW_KEY, False, True, 4, False),
+        ("1.0.0", versions.NEW_KEY, False, True, 4, True),
+        ("1.9.9", versions.NEW_KEY, False, True, 4, True),
+        ("1.10.0", versions.NEW_KEY, False, True, 5, True),
+        ("", versions.NEW_KEY, None, True, 4, True),
     ],
 )
 def test_by_version(
-    version: str, key: tuple[str, ...], by_map: bool | None, by_variable: bool, kinds: int, actions: int, http: bool
+    version: str, key: tuple[str, ...], by_map: bool | None, by_variable: bool, kinds: int, http: bool
 ) -> None:
     which = parse(version)
     assert (versions.helm_key(which), versions.reads_config_map(which), versions.reads_variable(which)) == (
@@ -38,7 +38,7 @@ def test_by_version(
         by_map,
         by_variable,
     )
-    assert len(versions.kinds_of(which)) == kinds and len(versions.actions_of(which)) == actions
+    assert len(versions.kinds_of(which)) == kinds
     assert versions.denies_http(which) is http
 
 

@@ -13,11 +13,11 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
 CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
-DEFAULT_GRACE_S = 30
 
 PROPORTIONAL = tuple(
     Named("apps/v1", "Deployment", SYSTEM, name)
@@ -43,7 +43,8 @@ class Probe:
 class Deployed:
     """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
     the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
-    `grace_by`: who owns the grace period, "" where nobody is told."""
+    `grace_by`: who owns the grace period, "" where nobody is told. `environment`: the variables that its container is
+    given as they are; `alone`: beside the Corefile no other file is mounted, which it could import."""
 
     replicas: int
     version: str
@@ -55,6 +56,9 @@ class Deployed:
     node_selector: tuple[tuple[str, str], ...] = ()
     grace_by: str = ""
     of_eks: bool = False
+    liveness: Probe | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    alone: bool = False
 
 
 def deployed(doc: Doc) -> Deployed:
@@ -71,12 +75,19 @@ def deployed(doc: Doc) -> Deployed:
         image.partition("@")[0].rpartition(":")[2] if ":" in image.rpartition("/")[2] else "",
         grace if isinstance(grace, int) else DEFAULT_GRACE_S,
         _pre_stop(at(container, "lifecycle", "preStop")),
-        _probe(at(container, "readinessProbe")),
+        _probe(container.get("readinessProbe"), container),
         str(at(container, "resources", "limits", "memory") or ""),
         tuple(sorted(set(_spread_over(pod)))),
         tuple(sorted((str(key), str(value)) for key, value in (pod.get("nodeSelector") or {}).items())),
         owners,
         EKS in _managers(doc),
+        _probe(container.get("livenessProbe"), container),
+        tuple(
+            (str(each["name"]), str(each["value"]))
+            for each in _docs(container, "env")
+            if "name" in each and "value" in each
+        ),
+        _alone(pod, container),
     )
 
 
@@ -130,17 +141,35 @@ def _pre_stop(hook: Any) -> int | Unknown:
     return Unknown(f"how long the preStop hook takes is not told by its spec ({', '.join(sorted(hook))})")
 
 
-def _probe(probe: Any) -> Probe | None:
+def _probe(probe: Any, container: Doc) -> Probe | None:
     path = at(probe, "httpGet", "path") if isinstance(probe, dict) else None
     if path is None:
         return None
-    period, failures = probe.get("periodSeconds"), probe.get("failureThreshold")
+    port, period, failures = at(probe, "httpGet", "port"), probe.get("periodSeconds"), probe.get("failureThreshold")
+    named = {each.get("name"): each.get("containerPort") for each in _docs(container, "ports")}
     return Probe(
         str(path),
-        str(at(probe, "httpGet", "port") or ""),
+        str(named.get(port, port) or ""),
         period if isinstance(period, int) else 10,
         failures if isinstance(failures, int) else 3,
     )
+
+
+_HOME = "/etc/coredns"
+
+
+def _alone(pod: Doc, container: Doc) -> bool:
+    """The manifests of EKS and kubeadm mount one key of one ConfigMap there."""
+    mounts = [each for each in _docs(container, "volumeMounts") if str(each.get("mountPath")).startswith(_HOME)]
+    if len(mounts) != 1 or str(mounts[0].get("mountPath")).rstrip("/") != _HOME:
+        return False
+    volume = next((each for each in _docs(pod, "volumes") if each.get("name") == mounts[0].get("name")), {})
+    items = at(volume, "configMap", "items")
+    return isinstance(items, list) and [at(each, "key") for each in items] == [COREFILE]
+
+
+def _docs(of: Doc, key: str) -> list[Doc]:
+    return [each for each in of.get(key) or () if isinstance(each, dict)]
 
 
 def _spread_over(pod: Doc) -> Iterator[str]:

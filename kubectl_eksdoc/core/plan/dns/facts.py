@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
@@ -19,6 +20,7 @@ from kubectl_eksdoc.core.plan.dns import deployed as deployments
 from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, PROPORTIONAL, Deployed
 from kubectl_eksdoc.core.plan.dns.symptoms import Seen, symptoms, together
 from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,19 @@ class DnsFacts:
     @property
     def corefile(self) -> Corefile | Refusal | Absent | Unknown:
         text = self.text
-        return parse(text) if isinstance(text, str) else text
+        return self.read(text) if isinstance(text, str) else text
+
+    def read(self, text: str) -> Corefile | Refusal:
+        """As its container would, as far as its variables are known."""
+        of = self.deployed
+        return parse(text, dict(of.environment) if isinstance(of, Deployed) else None)
+
+    def judged(self, corefile: Corefile | Refusal, version: str = "") -> Judged:
+        """By the CoreDNS that is installed, or by another `version`."""
+        of = self.deployed
+        known = of if isinstance(of, Deployed) else None
+        wanted = version or (known.version if known else "")
+        return judged(corefile, versions.parse(wanted), known is not None and known.alone)
 
     @property
     def corefile_by(self) -> str:
@@ -83,6 +97,11 @@ class DnsFacts:
             text = values.get("corefile")
             return text if isinstance(text, str) else None
         return self.addon if isinstance(self.addon, Unknown) else None
+
+    @property
+    def self_managed(self) -> bool:
+        """Known not to be an add-on of EKS."""
+        return isinstance(self.addon, Absent)
 
     @property
     def pods(self) -> tuple[Pod, ...]:

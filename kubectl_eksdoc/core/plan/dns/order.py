@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.dns.judging.configured import NO_START
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
-from kubectl_eksdoc.core.plan.dns.judging.subjects import LOOK, PLACE_ELSEWHERE, set_to
+from kubectl_eksdoc.core.plan.dns.judging.subjects import LOOK, place_elsewhere, set_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Step:
 _FIRST_AID = (codes.FAILING, codes.NOT_SERVING)
 
 
-def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
+def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) -> tuple[Step, ...]:
     """Of what fails; () where there is nothing to mend."""
     failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
     found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
@@ -38,14 +38,15 @@ def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
     found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
     if broken:
         return (*found, _look_again())
-    lameduck = failing.get(codes.LAMEDUCK_SHORT) or failing.get(codes.LAMEDUCK_LONG)
+    doubted = (each for each in findings if each.code is codes.LAMEDUCK_SHORT)
+    lameduck = next(doubted, failing.get(codes.LAMEDUCK_LONG))
     if lameduck is not None and not end.advised_s:
         found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
     elif lameduck is not None:
         found.append(
             Step(
                 f"Set lameduck to {end.advised_s} s.",
-                "whatever leaves after it, leaves without a lost answer",
+                "pods that end after it answer until every node sends elsewhere",
                 "nothing; CoreDNS reloads its Corefile within two minutes",
                 set_to(end.advised_s),
             )
@@ -61,7 +62,7 @@ def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
                 "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
                 "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
                 "each of its pods once, one at a time",
-                PLACE_ELSEWHERE,
+                place_elsewhere(self_managed),
             )
         )
     if codes.NOTICES in failing:

@@ -26,11 +26,10 @@ def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[s
     if not ready:
         return  # nobody answers as it is
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
-    if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown) and end.lameduck_s is not None:
-        gap = end.budget.least_s - end.lameduck_s
+    if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown):
         yield (
-            f"At each drain, update or scale-down: for up to {gap:g} s, {asked} goes to a pod that has "
-            f"stopped answering, and waits {CLIENT_S} s for nothing."
+            f"At each drain, update or scale-down: until every node sends elsewhere (about {end.budget.heard_s} s by "
+            f"estimate), {asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
         )
     if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
         yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."

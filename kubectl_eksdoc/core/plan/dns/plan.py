@@ -52,7 +52,7 @@ def plan_dns(facts: DnsFacts, reach: Reach = Reach()) -> DnsPlan:
         end,
         _zones(facts),
         outlook(facts, end, found),
-        tuple(replace(each, command=reach.of(each.command)) for each in steps(found, end)),
+        tuple(replace(each, command=reach.of(each.command)) for each in steps(found, end, facts.self_managed)),
         tuple(reached(each, reach) for each in found),
     )
 

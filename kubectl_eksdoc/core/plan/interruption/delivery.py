@@ -23,6 +23,8 @@ KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
 NAMELESS = Unknown("which queue Karpenter reads is not known, so nothing can be held against it")
 NOWHERE = Unknown("in which account and region the queue would be is not known")
 NO_RULE = "no rule sends these events"
+UNNAMED = "unknown"
+"""The subject where the name of the queue is not known."""
 _NEEDS_QUEUE = "to be seen once the queue is there"
 
 
@@ -39,9 +41,13 @@ def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str
     return Asked(action, resource, (("Service", EVENTS),), {key: value for key, value in context.items() if value})
 
 
+def _subject(facts: InterruptionFacts) -> Subject:
+    return Subject("Queue", facts.queue or UNNAMED)
+
+
 def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
-    link = Link(codes.QUEUE, "queue", Subject("Queue", facts.queue), Status.PASS, "", remedy=remedy)
+    link = Link(codes.QUEUE, "queue", _subject(facts), Status.PASS, "", remedy=remedy)
     if not facts.queue:
         return unknown(link, NAMELESS, "the name of the queue")
     if isinstance(queue, Unknown):
@@ -58,7 +64,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
 
 def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
-    link = Link(codes.POLICY, "queue policy", Subject("Queue", facts.queue), None, _NEEDS_QUEUE, remedy=remedy)
+    link = Link(codes.POLICY, "queue policy", _subject(facts), None, _NEEDS_QUEUE, remedy=remedy)
     if not isinstance(queue, Queue):
         return link
     if isinstance(queue.policy, Unknown):
@@ -73,6 +79,10 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
     """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
     arns = _senders(facts, queue)
     rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
+    allowed = [each for each in rulings if each.says is Says.ALLOWED]
+    if allowed and len(allowed) < len(rulings):
+        what = f"{EVENTS} may send for {len(allowed)} of {len(rulings)} rules ({allowed[0].why})"
+        return replace(link, status=Status.PASS, what=what, remedy=())  # the others fail at their rules
     for says in (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED):
         for arn, ruling in zip(arns, rulings, strict=True):
             if ruling.says is not says:
@@ -205,7 +215,19 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
             codes.RULE, f"rule: {kind.short}", Subject("Rule", kind.name), Status.PASS, "", kind is versions.SPOT
         )
         about_it = (f"source {kind.source}, detail-type {kind.detail_type}",)
-        yield _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)
+        made = _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)
+        without = _without_effect(facts, kind) if made.failed else ""
+        yield replace(made, status=None, what=f"{made.what}; {without}", remedy=()) if without else made
+
+
+def _without_effect(facts: InterruptionFacts, kind: EventKind) -> str:
+    """Why nothing is lost where its events do not arrive, "" where something is."""
+    if kind.only_logged:
+        return "Karpenter would only log them"
+    nodes = facts.cluster.nodes
+    if kind.of_capacity and nodes and not any(node.capacity_type == kind.of_capacity for node in nodes):
+        return f"no node is of capacity type {kind.of_capacity}"
+    return ""
 
 
 def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
@@ -219,12 +241,24 @@ def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
         return replace(link, what=what, remedy=())
     if rank == _UNSURE:
         return unknown(link, why, "whether it matches all of them")
-    if rank == _OTHER:
-        return replace(link, status=Status.FAIL, what=f"{NO_RULE} to the queue")
-    return replace(link, status=Status.FAIL, what=what)
+    if rank == _FORBIDDEN:
+        allow = Remedy("Allow that rule's ARN in the queue's policy, beside those that are there.")
+        return replace(link, status=Status.FAIL, what=what, remedy=(allow,), made=False)
+    return replace(link, status=Status.FAIL, what=f"{NO_RULE} to the queue" if rank == _OTHER else what)
 
 
-_DELIVERS, _UNSURE, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(6)
+_DELIVERS, _UNSURE, _FORBIDDEN, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(7)
+
+
+def _may_send(facts: InterruptionFacts, rule: Rule) -> Ruling:
+    """By the queue's policy, where that tells one rule from another; else the link of the policy says it."""
+    queue, whole = facts.told.queue, Ruling(Says.ALLOWED, "")
+    if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
+        return whole
+    asked = {arn: sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn) for arn in _senders(facts, queue)}
+    rulings = {arn: judged([queue.policy], each) for arn, each in asked.items()}
+    split = any(each.says is Says.ALLOWED for each in rulings.values())
+    return rulings.get(rule.arn, whole) if split else whole
 
 
 def _tried(facts: InterruptionFacts, rule: Rule, kind: EventKind) -> tuple[int, str, Unknown]:
@@ -249,6 +283,11 @@ def _tried(facts: InterruptionFacts, rule: Rule, kind: EventKind) -> tuple[int, 
         return _DISABLED, f"rule {rule.name} is disabled", nothing
     if all(each.shaped for each in mine):
         return _SHAPED, f"rule {rule.name} sends something else than the event, which Karpenter cannot read", nothing
+    ruling = _may_send(facts, rule)
+    if ruling.says is Says.UNKNOWN:
+        return _UNSURE, "", Unknown(f"whether rule {rule.name} may send to the queue is not known: {ruling.why}")
+    if ruling.says is not Says.ALLOWED:
+        return _FORBIDDEN, f"the queue's policy does not let rule {rule.name} send: {ruling.why}", nothing
     if fits is Fits.MAYBE:
         return _UNSURE, "", Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
     return _DELIVERS, rule.name, nothing
@@ -270,7 +309,7 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
     ]
     if not names:
         return None
-    link = Link(codes.FAILING, "deliveries", Subject("Queue", facts.queue), Status.PASS, "", False)
+    link = Link(codes.FAILING, "deliveries", _subject(facts), Status.PASS, "", False)
     figures = facts.told.figures
     if isinstance(figures, Unknown):
         return unknown(link, figures, "FailedInvocations of the rules")

@@ -13,7 +13,8 @@ from kubectl_eksdoc.core.model.missing_rights import allow
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`status` None: it cannot be judged before another one is mended, which `what` says. `vital`: no notice of a Spot
+    """`status` None: nothing is wrong or right with it, as `what` says: it cannot be judged before another one is
+    mended, or has no effect. `vital`: no notice of a Spot
     interruption arrives without it. `name` in a few words, `what` a clause. `made`: where it fails, a repair can make
     what it lacks; else a person must decide."""
 

@@ -281,6 +281,23 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
             ),
             missing="which controller drains these nodes",
         )
+    unlabelled = sorted(
+        node.name
+        for node in facts.cluster.nodes
+        if not node.capacity_type and node.owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
+    )
+    if unlabelled:
+        yield Finding(
+            codes.OUTAGE,
+            Severity.LOW,
+            Status.UNKNOWN,
+            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+            f"whether {len(unlabelled)} node{_s(len(unlabelled))} {_are(len(unlabelled))} Spot is not known: no label "
+            "of a capacity type",
+            tuple(unlabelled[:_MOST]),
+            (Remedy("Label them: node.kubernetes.io/lifecycle=spot, or karpenter.sh/capacity-type=on-demand."),),
+            missing="the capacity type of these nodes",
+        )
     by_eks = (
         (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
         (

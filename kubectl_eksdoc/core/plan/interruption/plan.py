@@ -23,6 +23,7 @@ from kubectl_eksdoc.core.plan.interruption.repair.missing import Missing, missin
 from kubectl_eksdoc.core.plan.interruption.repair.stack import FILE, creates
 from kubectl_eksdoc.core.plan.interruption.setting import setting_link
 from kubectl_eksdoc.core.plan.interruption.spot import spot_nodes
+from kubectl_eksdoc.core.rules.karpenter_versions import SPOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,16 @@ class InterruptionPlan:
     stack: str = ""
 
     @property
+    def to_queue(self) -> dict[str, bool | None]:
+        """Whether EventBridge delivers each kind of event to the queue, by its name; None where that is not known."""
+        return to_queue(self.links)
+
+    @property
+    def to_karpenter(self) -> bool | None:
+        """Whether Karpenter reads the queue; None where that is not known."""
+        return to_karpenter(self.links)
+
+    @property
     def install(self) -> KarpenterInstall | None:
         return self.facts.install if isinstance(self.facts.install, KarpenterInstall) else None
 
@@ -68,9 +79,10 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     there = handlers(facts.cluster)
     spots = {each.name for each in spot_nodes(facts)}
     by_handler = bool(spots) and spots <= {name for each in there for name in each.ready}
+    by_queue = by_karpenter is False and any(not each.by_node for each in there)
     foreseen = outage.foresee(
         facts,
-        True if by_handler and by_karpenter is not True else by_karpenter,
+        True if by_handler and by_karpenter is not True else None if by_queue else by_karpenter,
         "the AWS Node Termination Handler" if by_handler and by_karpenter is not True else outage.KARPENTER,
     )
     spot = bool(foreseen.nodes)
@@ -108,12 +120,39 @@ def stack_name(facts: InterruptionFacts, wish: Wish) -> str:
 
 
 def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
-    """Whether Karpenter drains at a notice. A sign of life shows that Karpenter reads the queue, whatever could not be
-    looked at there; it does not show that EventBridge delivers Spot notices to it."""
+    """Whether Karpenter drains at a notice: EventBridge delivers it, and Karpenter reads it."""
     if isinstance(facts.install, Unknown):
         return None
+    return _both(to_queue(links).get(SPOT.short, False), to_karpenter(links)) if links else False
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    if one is False or other is False:
+        return False
+    return True if one and other else None
+
+
+_SENDING = (codes.QUEUE, codes.POLICY, codes.KEY)
+"""Links of every kind of event, before the queue."""
+
+
+def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
+    shared = handled(each for each in links if each.code in _SENDING)
+    rules = [each for each in links if each.code is codes.RULE]
+    return {each.name.removeprefix("rule: "): _both(shared, _there(each)) for each in rules}
+
+
+def _there(link: Link) -> bool | None:
+    if link.status is None:  # it fails, and does no harm
+        return False
+    return None if link.status is Status.UNKNOWN else link.status is Status.PASS
+
+
+def to_karpenter(links: Sequence[Link]) -> bool | None:
+    """A sign of life shows it, whatever could not be looked at; it does not show that EventBridge delivers anything."""
     alive = any(each.code is codes.LIFE and each.status is Status.PASS for each in links)
-    return handled(each for each in links if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
+    behind = [each for each in links if each.code not in (codes.POLICY, codes.KEY, codes.RULE)]
+    return handled(each for each in behind if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
 
 
 _READING = (codes.SETTING, codes.RIGHTS, codes.LOG)

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.interruption.delivery import NAMELESS, NOWHERE
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
 from kubectl_eksdoc.core.rules.iam_policies import Asked, Ruling, Says, judged
-from kubectl_eksdoc.core.rules.karpenter_versions import actions_of
+from kubectl_eksdoc.core.rules.karpenter_versions import ACTIONS
 
 DECRYPT = "kms:Decrypt"
 
@@ -103,7 +103,7 @@ def _rulings(
 ) -> Iterator[tuple[str, Ruling]]:
     queue, key = facts.told.queue, facts.told.key
     by_queue = queue.policy if isinstance(queue, Queue) else None
-    for action in actions_of(install.version):
+    for action in ACTIONS:
         yield action, _ruling(facts, policies, action, facts.queue_arn, by_queue)
     if isinstance(key, Key) and key.manager != "AWS":
         yield DECRYPT, _ruling(facts, policies, DECRYPT, key.arn, key.policy, delegated=True)

@@ -30,9 +30,9 @@ class _Change:
 def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
     """CoreDNS waits so long in all when it ends (`plugins.lameduck_s`): each of its health plugins for its share, as
     they wait one after the other. Where there is none, the first server block gets one."""
-    if unread(corefile):
-        return NotEdited("a variable, or a snippet within health, may set lameduck as well")
     health = [each for block in corefile.blocks for each in block.named("health")]
+    if unread(corefile) or any(_elsewhere(corefile.text, token) for each in health for token in each.tokens):
+        return NotEdited("a variable, or a snippet within health, may set lameduck as well")
     plugins = len(health_plugins(corefile))
     value = _share(seconds, plugins)
     changes = [change for each in health for change in _in_health(corefile.text, each, value)]
@@ -44,6 +44,11 @@ def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
             return NotEdited("it has no server block with braces")
         changes = [_new_health(corefile.text, block, value)]
     return _changed(corefile.text, changes)
+
+
+def _elsewhere(text: str, token: Token) -> bool:
+    """What it stands for is not written here."""
+    return token.text == "import" or any(each in text[token.start : token.end] for each in ("{$", "{%"))
 
 
 def _share(seconds: int, plugins: int) -> str:
@@ -60,26 +65,37 @@ def _in_health(text: str, health: Directive, value: str) -> list[_Change]:
     indent = _indent(text, health.tokens[0].start)
     if opened is not None:
         follows = health.tokens[health.tokens.index(opened) + 1]
-        put = f"{_line_end(text)}{indent}{_STEP}lameduck {value}"
-        return [_Change(opened.end, opened.end, put + _apart(text, opened, follows, indent))]
+        return [_below(text, opened, follows, f"{_line_end(text)}{indent}{_STEP}lameduck {value}", indent)]
     end, new = health.tokens[-1].end, _line_end(text)
-    return [_Change(end, end, f" {{{new}{indent}{_STEP}lameduck {value}{new}{indent}}}")]
+    rest = _end_of_line(text, end)
+    below = _Change(rest, rest, f"{new}{indent}{_STEP}lameduck {value}{new}{indent}}}")
+    return [below, _Change(end, end, " {")]  # of two at one place the first stands behind the other
 
 
 def _new_health(text: str, block: Block, value: str) -> _Change:
     assert block.opened is not None
     first = next((each for each in block.body if _first(each).line > block.opened.line), None)
     indent = _indent(text, _first(first).start) if first is not None else _STEP
-    new, at = _line_end(text), block.opened.end
+    new = _line_end(text)
     put = f"{new}{indent}health {{{new}{indent}{_STEP}lameduck {value}{new}{indent}}}"
     follows = _first(block.body[0]) if block.body else block.closed
     assert follows is not None, "who is opened is closed"
-    return _Change(at, at, put + _apart(text, block.opened, follows, ""))
+    return _below(text, block.opened, follows, put, "")
 
 
-def _apart(text: str, opened: Token, follows: Token, indent: str) -> str:
-    """A line end, where what follows stands on the line of the brace and must not be taken for an argument."""
-    return f"{_line_end(text)}{indent}" if follows.line == opened.line else ""
+def _below(text: str, opened: Token, follows: Token, put: str, indent: str) -> _Change:
+    """`put` behind the line of a brace, so that a comment there stays. What follows on that line goes below, so that it
+    is not taken for an argument."""
+    if follows.line == opened.line:
+        return _Change(opened.end, opened.end, f"{put}{_line_end(text)}{indent}")
+    at = _end_of_line(text, opened.end)
+    return _Change(at, at, put)
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    return end - (text[end - 1 : end] == "\r")
 
 
 def _first(of: Directive | Import) -> Token:

@@ -11,6 +11,8 @@ _COMMENT = re.compile(r"\S(?:[^\n]*\S)?")
 """Between tokens there is nothing else but spaces."""
 _MARK = "\ufeff"
 """A byte order mark at the beginning is passed over."""
+_NO_SPACE = "\x1c\x1d\x1e\x1f"
+"""Spaces for Python, and none for Go's unicode.IsSpace."""
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -51,7 +53,7 @@ def _next(text: str, at: int, line: int) -> tuple[Token | None, int, int]:
     start, begun, value = at, line, ""
     while at < len(text):
         sign = text[at]
-        if sign.isspace():
+        if sign.isspace() and sign not in _NO_SPACE:
             at += 1
             if sign == "\r":
                 continue

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Refusal, Token
 from kubectl_eksdoc.core.rules.corefile.dispenser import Dispenser, Refused
 from kubectl_eksdoc.core.rules.corefile.lexer import tokens
 
+_VARIABLE = re.compile(r"\{\$([^{}]+)\}|\{%([^{}]+)%\}")
 
-def parse(text: str) -> Corefile | Refusal:
-    """What CoreDNS's parser makes of it. Files that it imports are not in the text: they are kept as `Import`."""
+
+def parse(text: str, environment: Mapping[str, str] | None = None) -> Corefile | Refusal:
+    """What CoreDNS's parser makes of it. Files that it imports are not in the text: they are kept as `Import`.
+    `environment`: those of CoreDNS' variables that are known."""
     try:
-        return _Parser(text).corefile()
+        return _Parser(text, environment).corefile()
     except Refused as refused:
         return refused.refusal
 
@@ -20,9 +25,9 @@ def parse(text: str) -> Corefile | Refusal:
 class _Parser:
     """Mutable: it goes over the tokens once."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, environment: Mapping[str, str] | None) -> None:
         self._text = text
-        self._over = Dispenser(tokens(text))
+        self._over = Dispenser([_filled(each, environment) for each in tokens(text)])
         self._blocks: list[Block] = []
         self._imports: list[Import] = []
         self._ended = False
@@ -32,7 +37,20 @@ class _Parser:
             self._block()
             if self._ended:
                 break
+        self._defined_first()
         return Corefile(self._text, tuple(self._blocks), tuple(self._imports))
+
+    def _defined_first(self) -> None:
+        """A snippet is there from its definition on: before it, its name is that of a file."""
+        defined: set[str] = set()
+        later = {block.snippet for block in self._blocks if block.snippet}
+        for block in self._blocks:
+            if block.snippet:
+                defined.add(block.snippet)
+            for each in block.body if not block.snippet else ():
+                if isinstance(each, Import) and each.target.text in later - defined:
+                    said = f"Error during parsing: File to import not found: {each.target.text}"
+                    raise Refused(Refusal(said, each.target.line))
 
     def _block(self) -> None:
         keys = self._keys()
@@ -51,7 +69,8 @@ class _Parser:
         if opened is None:
             self._over.back()
         body, closed = self._body()
-        if opened is not None and closed is None:
+        if opened is not None and closed is None and self._over.value != "}":
+            # caddy asks for a "}" as the last token of all, be it of a block within this one
             raise self._over.syntax_error("}")
         self._blocks.append(Block(tuple(keys), tuple(body), opened, closed if opened is not None else None))
 
@@ -132,6 +151,12 @@ class _Parser:
         if over.next_argument():
             raise over.error("Import takes only one argument (glob pattern or file)")
         return Import(keyword, target)
+
+
+def _filled(token: Token, environment: Mapping[str, str] | None) -> Token:
+    if environment is None or not token.environment:
+        return token
+    return replace(token, text=_VARIABLE.sub(lambda found: environment.get(found[1] or found[2], found[0]), token.text))
 
 
 def _snippet(keys: list[Token]) -> str:

@@ -1,36 +1,169 @@
-"""What some plugins take, in CoreDNS's own words.
+"""What CoreDNS takes and what it refuses, in its own words, and how long it waits when it ends.
 
-Sources: coredns v1.12, plugin/{health,ready,reload,loop}/setup.go; 108 Corefiles that a real CoreDNS was given.
+Sources: coredns v1.13.1, plugin/{health,ready,reload,loop}/setup.go for the plugins that are judged here; the others by
+the table of `known`. Held against 289 Corefiles that a real CoreDNS 1.13.1 was given.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Refusal, Token
+from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Import, Refusal, Token
 from kubectl_eksdoc.core.model.durations import go_duration
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.rules.corefile.addresses import no_address, no_listener, server_refusals, zone_refusals
 from kubectl_eksdoc.core.rules.corefile.dispenser import Dispenser, Refused
+from kubectl_eksdoc.core.rules.corefile.grammar import ONCE, Doubted, judge
+from kubectl_eksdoc.core.rules.corefile.known import NEWEST, OLDEST, Takes, plugins
 
+DEFAULT = Version(1, 13, 1)
+"""Where no version is known: the one that was recorded."""
 LEAST_INTERVAL, LEAST_JITTER = timedelta(seconds=2), timedelta(seconds=1)
-_ONCE = "this plugin can only be used once per Server Block"
+_MONITORS, _MONITORS_SINCE = ("until-ready", "continuously"), Version(1, 12, 2)
 
 
-def refusals(corefile: Corefile) -> tuple[Refusal, ...]:
-    """Of every server block and judged plugin, each with its first; CoreDNS stops at the first of all."""
-    return tuple(found for block in corefile.servers for found in _of_block(corefile, block))
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`refusals` in the order in which CoreDNS comes to them; it stops at the first. `doubts`: what is not judged, each
+    in a clause."""
+
+    refusals: tuple[Refusal, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool | None:
+        """None where that is not known."""
+        return False if self.refusals else None if self.doubts else True
 
 
-def _of_block(corefile: Corefile, block: Block) -> Iterator[Refusal]:
-    held = [each for each in corefile.whole(block) if isinstance(each, Directive)]
-    for name, judge in _JUDGES.items():
-        tokens = [token for each in held if each.name == name for token in each.tokens]
-        if any(token.environment for token in tokens):
-            continue  # what it will be is not in the text
-        try:
-            judge(Dispenser(tokens, name))
-        except Refused as refused:
-            yield _placed(refused.refusal, tokens)
+def judged(corefile: Corefile | Refusal, version: Version | None = DEFAULT, alone: bool = False) -> Judged:
+    """By a CoreDNS of `version`; None for one that is not known, of which only what holds for all is said. `alone`: no
+    file lies beside the Corefile that it could import."""
+    if isinstance(corefile, Refusal):
+        return Judged((corefile,))
+    if version is None:
+        return _by_all(corefile, alone)
+    lost = tuple(_not_found(corefile)) if alone else ()
+    if lost:
+        return Judged(lost)
+    files = [each for each in corefile.files if not (alone and _beside(each))]
+    doubts = [f"it imports {', '.join(files)}"] if files else []
+    if version.older_than(OLDEST):
+        doubts.append(f"the options of CoreDNS {version} are not known")
+    refusals = [*_unknown(corefile, version, doubts), *zone_refusals(corefile)]
+    refusals += _of_plugins(corefile, version, doubts)
+    refusals += [*_of_listeners(corefile, doubts), *server_refusals(corefile)]
+    return Judged(tuple(refusals), tuple(doubts))
+
+
+def refusals(corefile: Corefile, version: Version | None = DEFAULT) -> tuple[Refusal, ...]:
+    """Why CoreDNS does not take it; () where nothing is known against it."""
+    return judged(corefile, version).refusals
+
+
+_WILD = "*?[]"
+_HOME = "/etc/coredns/"
+"""Where the Corefile lies, and relative imports with it."""
+
+
+def _beside(target: str) -> bool:
+    return not target.startswith("/") or target.startswith(_HOME)
+
+
+def _not_found(corefile: Corefile) -> Iterator[Refusal]:
+    """A pattern may match nothing, a name may not."""
+    held = [*corefile.imports, *(each for block in corefile.servers for each in corefile.whole(block))]
+    for each in held:
+        name = each.target.text if isinstance(each, Import) else ""
+        if name and name not in corefile.snippets and _beside(name) and not set(name) & set(_WILD):
+            assert isinstance(each, Import), "it has a target"
+            yield Refusal(f"Error during parsing: File to import not found: {name}", each.target.line)
+
+
+def _by_all(corefile: Corefile, alone: bool) -> Judged:
+    """What the default refuses and an old one as well is refused by all between."""
+    now, old = judged(corefile, DEFAULT, alone), judged(corefile, Version(1, 6, 6), alone)
+    both = tuple(each for each in now.refusals if each in old.refusals)
+    return Judged(both, (*now.doubts, "the version of CoreDNS is not known"))
+
+
+def _unknown(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[Refusal]:
+    """Plugins that this version does not have."""
+    for each in _directives(corefile):
+        plugin = plugins().get(each.name)
+        if each.tokens[0].environment:
+            doubts.append(f"the plugin of line {each.line} is named by the environment")
+        elif plugin is not None and plugin.known_to(min(version, NEWEST)):
+            continue
+        elif version > NEWEST:
+            doubts.append(f"whether CoreDNS {version} has a plugin {each.name} (line {each.line})")
+        else:
+            yield Refusal(f"Error during parsing: Unknown directive '{each.name}'", each.line)
+
+
+def _directives(corefile: Corefile) -> Iterator[Directive]:
+    for block in corefile.servers:
+        yield from (each for each in corefile.whole(block) if isinstance(each, Directive))
+
+
+def _of_plugins(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[Refusal]:
+    """A plugin is set up for every block before the next one is."""
+    blocks = [[each for each in corefile.whole(block) if isinstance(each, Directive)] for block in corefile.servers]
+    used = {each.name for held in blocks for each in held}
+    for plugin in plugins().values():
+        for held in blocks if plugin.name in used else ():
+            tokens = [token for each in held if each.name == plugin.name for token in each.tokens]
+            if any(token.environment for token in tokens):
+                doubts.append(f"{plugin.name} (line {tokens[0].line}) is given something by the environment")
+            elif tokens:
+                try:
+                    _judge(Dispenser(tokens, plugin.name), plugin, version)
+                except Refused as refused:
+                    yield _placed(refused.refusal, tokens)
+                except Doubted as doubted:
+                    doubts.append(str(doubted))
+
+
+def _judge(over: Dispenser, plugin: Takes, version: Version) -> None:
+    if plugin.by_code:
+        _JUDGES[plugin.name](over, version)
+    else:
+        judge(over, plugin, version)
+
+
+def _of_listeners(corefile: Corefile, doubts: list[str]) -> Iterator[Refusal]:
+    """What a plugin cannot listen on it says when all are set up."""
+    for name in ("health", "ready", "prometheus"):
+        for each in _directives(corefile):
+            given = _address_of(each) if each.name == name else None
+            why = "" if given is None or given.environment else no_listener(given.text)
+            if why is None and name == "health":
+                port = given.text.rpartition(":")[2] if given else ""
+                why = f'parse "http://:{port}": invalid port ":{port}" after host'
+            if why is None:
+                doubts.append(f"the port of {name} (line {each.line})")
+            elif why:
+                yield Refusal(why, each.line)
+
+
+def _address_of(directive: Directive) -> Token | None:
+    over = Dispenser(directive.tokens)
+    over.next()
+    return next(iter(over.arguments()), None)
+
+
+def addresses(corefile: Corefile, plugin: str, default: str) -> tuple[str, ...]:
+    """Where `plugin` listens, one address for each block that has it, of several uses the last that names one."""
+    found = []
+    for block in corefile.servers:
+        held = [each for each in corefile.whole(block) if isinstance(each, Directive) and each.name == plugin]
+        if held:
+            given = [token.text for each in held if (token := _address_of(each)) is not None]
+            found.append(given[-1] if given else default)
+    return tuple(found)
 
 
 def _placed(refusal: Refusal, tokens: Iterable[Token]) -> Refusal:
@@ -89,7 +222,7 @@ def lameduck_s(corefile: Corefile) -> float | None:
     return whole
 
 
-def _health(over: Dispenser) -> None:
+def _health(over: Dispenser, version: Version) -> None:
     while over.next():
         _address(over)
         while over.next_in_block():
@@ -103,16 +236,22 @@ def _health(over: Dispenser) -> None:
                 raise over.plain_error(f"unable to parse lameduck duration value: '{text}' : {_no_duration(text)}")
 
 
-def _ready(over: Dispenser) -> None:
-    """The block is that of newer versions, in which older ones do not look."""
+def _ready(over: Dispenser, version: Version) -> None:
+    """Before `_MONITORS_SINCE` CoreDNS does not look into the block; then it passes over what it does not know."""
     used = False
     while over.next():
         if used:
-            raise over.plain_error(_ONCE)
+            raise over.plain_error(ONCE)
         used = True
         _address(over)
         while over.next_in_block():
-            over.arguments()
+            name, arguments = over.value, over.arguments()
+            if name != "monitor" or version.older_than(_MONITORS_SINCE):
+                continue
+            if len(arguments) != 1:
+                raise over.argument_error()
+            if arguments[0].text not in _MONITORS:
+                raise over.error(f"monitor type '{arguments[0].text}' not supported")
 
 
 def _address(over: Dispenser) -> None:
@@ -120,12 +259,12 @@ def _address(over: Dispenser) -> None:
     if len(arguments) > 1:
         raise over.argument_error()
     for each in arguments:
-        trouble = _not_host_port(each.text)
+        trouble = no_address(each.text)
         if trouble:
             raise over.plain_error(f"address {each.text}: {trouble}")
 
 
-def _reload(over: Dispenser) -> None:
+def _reload(over: Dispenser, version: Version) -> None:
     while over.next():
         arguments = over.arguments()
         if len(arguments) > 2:
@@ -139,17 +278,17 @@ def _reload(over: Dispenser) -> None:
                 raise over.plain_error(f"{name} value must be greater or equal to {seconds}s")
 
 
-def _loop(over: Dispenser) -> None:
+def _loop(over: Dispenser, version: Version) -> None:
     used = False
     while over.next():
         if used:
-            raise over.plain_error(_ONCE)
+            raise over.plain_error(ONCE)
         used = True
         if over.next_argument():
             raise over.argument_error()
 
 
-_JUDGES: dict[str, Callable[[Dispenser], None]] = {
+_JUDGES: dict[str, Callable[[Dispenser, Version], None]] = {
     "health": _health,
     "ready": _ready,
     "reload": _reload,
@@ -157,41 +296,32 @@ _JUDGES: dict[str, Callable[[Dispenser], None]] = {
 }
 
 
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]*")
+
+
 def _no_duration(text: str) -> str:
     """As Go's time.ParseDuration says it."""
-    unsigned = text[1:] if text[:1] in ("-", "+") else text
-    digits = len(unsigned) - len(unsigned.lstrip("0123456789."))
-    if not unsigned or digits == 0:
-        return f'time: invalid duration "{text}"'
-    at = 0
-    while at < len(unsigned):
-        number = len(unsigned[at:]) - len(unsigned[at:].lstrip("0123456789."))
-        if number == 0:
-            return f'time: invalid duration "{text}"'
-        at += number
-        unit = unsigned[at : at + _letters(unsigned[at:])]
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    while rest:
+        number = _NUMBER.match(rest)
+        assert number is not None, "it matches nothing at least"
+        if not number[0].strip("."):
+            break
+        rest = rest[number.end() :]
+        unit = rest[: _letters(rest)]
         if not unit:
-            return f'time: missing unit in duration "{text}"'
+            return f"time: missing unit in duration {_quoted(text)}"
         if unit not in ("ns", "us", "µs", "μs", "ms", "s", "m", "h"):
-            return f'time: unknown unit "{unit}" in duration "{text}"'
-        at += len(unit)
-    return f'time: invalid duration "{text}"'
+            return f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}"
+        rest = rest[len(unit) :]
+    return f"time: invalid duration {_quoted(text)}"
+
+
+def _quoted(text: str) -> str:
+    """As package time quotes: bytes that are not of ASCII in hexadecimal."""
+    plain = {ord("\\"): "\\\\", ord('"'): '\\"'}
+    return '"' + "".join(plain.get(e, chr(e) if 0x20 <= e < 0x80 else f"\\x{e:02x}") for e in text.encode()) + '"'
 
 
 def _letters(text: str) -> int:
     return next((at for at, sign in enumerate(text) if sign == "." or sign.isdigit()), len(text))
-
-
-def _not_host_port(text: str) -> str:
-    """What Go's net.SplitHostPort says to it, "" if it is one."""
-    last = text.rfind(":")
-    if last < 0:
-        return "missing port in address"
-    if text.startswith("["):
-        end = text.find("]")
-        if end < 0:
-            return "missing ']' in address"
-        if end + 1 == len(text):
-            return "missing port in address"
-        return "" if end + 1 == last else "too many colons in address"
-    return "too many colons in address" if ":" in text[:last] else ""

@@ -56,7 +56,6 @@ MEND = "kubectl eksdoc interruption --print stack > interruption.yaml && aws clo
 UNHEARD = Notices(False, "its queue does not exist", MEND)
 
 FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
-    "dns-lameduck-short": (lambda: facts(text=lameduck("5s")), "stops answering 2 s before", Severity.HIGH),
     "dns-lameduck-short none": (lambda: facts(text=lameduck("")), "there is no lameduck", Severity.HIGH),
     "dns-lameduck-long": (lambda: facts(text=lameduck("30s")), "killed before it has ended", Severity.HIGH),
     "dns-lameduck-long margin": (lambda: facts(text=lameduck("22s")), "less than 5 s of margin", Severity.MEDIUM),
@@ -71,9 +70,47 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
         Severity.CRITICAL,
     ),
     "dns-corefile-refused grammar": (lambda: facts(text=".:53 {\n"), "Corefile:", Severity.CRITICAL),
+    "dns-corefile-refused plugin": (
+        lambda: facts(text=COREFILE.replace("forward .", "proxy .")),
+        "Corefile:12 - Error during parsing: Unknown directive 'proxy'",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused option": (
+        lambda: facts(text=COREFILE.replace("pods insecure", "upstream")),
+        "plugin/kubernetes: Corefile:8 - Error during parsing: unknown property 'upstream'",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused needs": (
+        lambda: facts(text=COREFILE.replace("    loop\n", "    autopath\n")),
+        "plugin/autopath: Corefile:14 - no resolv-conf specified",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused port": (
+        lambda: facts(text=COREFILE.replace("health {", "health :99999 {")),
+        "Corefile:3 - listen tcp: address 99999: invalid port",
+        Severity.CRITICAL,
+    ),
     "dns-no-ready": (
         lambda: facts(text=COREFILE.replace("    ready\n", "")),
         "no pod of it becomes Ready",
+        Severity.CRITICAL,
+    ),
+    "dns-no-ready port": (
+        lambda: facts(text=COREFILE.replace("    ready\n", "    ready :8182\n")),
+        "asks /ready on port 8181, and the plugin ready listens on :8182",
+        Severity.CRITICAL,
+    ),
+    "dns-no-ready address": (
+        lambda: facts(text=COREFILE.replace("    ready\n", "    ready 127.0.0.1:8181\n")),
+        "listens on 127.0.0.1:8181",
+        Severity.CRITICAL,
+    ),
+    "dns-no-ready liveness": (
+        lambda: facts(
+            doc=deployment(container={"livenessProbe": {"httpGet": {"path": "/health", "port": 8080}}}),
+            text=COREFILE.replace("    ready\n", "    ready\n    health :8099\n"),
+        ),
+        "the liveness probe asks /health on port 8080, and the plugin health listens on :8099",
         Severity.CRITICAL,
     ),
     "dns-readiness-asks-health": (
@@ -255,11 +292,24 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
     "dns-unread scalers": (lambda: facts(unread=[kinds.AUTOSCALERS]), "who scales"),
     "dns-unread nodes": (lambda: facts(unread=[kinds.NODES]), "where CoreDNS runs"),
     "dns-unread pods": (lambda: facts(unread=[kinds.PODS]), "which pods CoreDNS has"),
+    "dns-lameduck-short of EKS": (lambda: facts(text=lameduck("5s")), "may be too short: until every node"),
     "dns-lameduck-unknown env": (lambda: facts(text=lameduck("{$LAMEDUCK}")), "from the environment"),
     "dns-lameduck-unknown import": (lambda: facts(text=f"import /etc/coredns/custom/*.server\n{COREFILE}"), "imports"),
     "dns-lameduck-unknown hook": (
         lambda: facts(doc=deployment(container={"lifecycle": {"preStop": {"httpGet": {"path": "/"}}}})),
         "preStop",
+    ),
+    "dns-corefile-unknown env": (
+        lambda: facts(text=COREFILE.replace("cache 30", "cache {$TTL}")),
+        "cache (line 13) is",
+    ),
+    "dns-corefile-unknown plugin": (
+        lambda: facts(text=COREFILE.replace("loop", "trace")),
+        "plugin trace is not judged",
+    ),
+    "dns-corefile-unknown version": (
+        lambda: facts(doc=deployment(container={"image": "own/coredns@sha256:1"})),
+        "the version of CoreDNS is not known",
     ),
     "dns-notices-unheard karpenter": (on_spot, "whether Karpenter hears"),
     "dns-notices-unheard others": (
@@ -281,6 +331,42 @@ def test_what_is_not_known_is_no_pass(name: str) -> None:
 def test_every_code_is_told_by_some_test() -> None:
     told = {name.split()[0] for name in (*FAILS, *UNKNOWN)} | {codes.WITHOUT.name}
     assert told == {code.name for code in codes.ALL}
+
+
+def test_what_a_version_does_not_know_is_a_matter_of_that_version() -> None:
+    """`upstream` of the plugin kubernetes: ignored until 1.6.9, unknown from 1.7.0 on; `proxy` went with 1.5.0."""
+    old = deployment(container={"image": "eks/coredns:v1.6.6-eksbuild.1"})
+    assert "dns-corefile-refused" not in findings(facts(doc=old, text=COREFILE.replace("pods insecure", "upstream")))
+    assert "dns-corefile-refused" in findings(facts(doc=old, text=COREFILE.replace("forward .", "proxy .")))
+
+
+def test_while_coredns_would_refuse_its_corefile_no_new_pods_are_proposed() -> None:
+    made = replace(on_spot(both=True), objects=facts(text=COREFILE.replace("forward .", "proxy .")).objects)
+    found = plan_dns(made)
+    assert "dns-on-spot" in findings(made)
+    assert not any("--place" in step.command or "--set" in step.command for step in found.steps)
+
+
+def test_variables_of_the_container_and_what_is_mounted_beside_the_corefile_are_known() -> None:
+    volume = {"name": "config", "configMap": {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}}
+    container = {
+        "env": [{"name": "WAIT", "value": "15s"}],
+        "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns"}],
+    }
+    text = lameduck("{$WAIT}").replace("    loop\n", "    loop\n    import custom/*.override\n")
+    found = findings(facts(doc=deployment(container=container, volumes=[volume]), text=text))
+    assert "dns-corefile-unknown" not in found
+    missing = findings(facts(doc=deployment(container=container, volumes=[volume]), text=text.replace("*", "one")))
+    assert "File to import not found: custom/one.override" in missing["dns-corefile-refused"].message
+
+
+def test_a_probe_may_name_its_port_and_any_block_may_answer_it() -> None:
+    ports = [{"name": "readiness", "containerPort": 8182}]
+    probe = {"httpGet": {"path": "/ready", "port": "readiness"}}
+    doc = deployment(container={"ports": ports, "readinessProbe": probe})
+    second = "example.org:53 {\n    ready :8182\n    forward . 10.0.0.2\n}\n"
+    assert "dns-no-ready" not in findings(facts(doc=doc, text=COREFILE + second))
+    assert "dns-no-ready" in findings(facts(doc=doc))
 
 
 def test_a_missing_right_is_named() -> None:
@@ -333,12 +419,25 @@ def test_the_incident_is_told_in_order() -> None:
     found = plan_dns(made, Reach(("--context", "prod"), ("--context", "prod"), ("--context", "prod")))
     assert [step.command for step in found.steps] == [
         "kubectl eksdoc coredns-lameduck --set lameduck=20s --apply --context prod",
-        "kubectl eksdoc coredns-lameduck --place on-demand --apply --context prod",
+        "kubectl eksdoc coredns-lameduck --place on-demand --context prod",
         "kubectl eksdoc interruption --print stack --context prod > interruption.yaml && aws cloudformation deploy",
     ]
-    drained, taken = found.outlook
-    assert "for up to 2 s, 1 of 2 lookups" in drained
+    (taken,) = found.outlook
     assert "CoreDNS dies without a SIGTERM, and 1 of 2 lookups fail" in taken
+
+
+def test_a_loss_is_certain_only_without_any_lameduck() -> None:
+    """EKS ships 5 s, and a rollout with it was measured without a lost answer: an estimate is no outage."""
+    shipped, none = plan_dns(facts(text=lameduck("5s"))), plan_dns(facts(text=lameduck("")))
+    assert shipped.outlook == () and [each.status for each in shipped.findings] == [Status.UNKNOWN]
+    assert len(none.outlook) == 1 and [each.status for each in none.findings] == [Status.FAIL]
+
+
+def test_a_self_managed_coredns_is_not_told_to_update_its_add_on() -> None:
+    asks_health = deployment(container={"readinessProbe": {"httpGet": {"path": "/health", "port": 8080}}})
+    own, managed = (facts(doc=asks_health, addon=of) for of in (Absent("no add-on"), a_side({})))
+    said = [findings(of)["dns-readiness-asks-health"].remedy[0].text for of in (own, managed)]
+    assert "manifest or chart" in said[0] and "add-on" in said[1]
 
 
 def test_a_grace_period_that_lets_nothing_fit_is_what_must_grow() -> None:

@@ -13,13 +13,16 @@ from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
-from kubectl_eksdoc.core.plan.interruption.repair.missing import allow_statement, key_statement, rights_policy
+from kubectl_eksdoc.core.plan.interruption.repair.missing import allow_statement, key_statement, pattern, rights_policy
 from kubectl_eksdoc.core.plan.interruption.setting import effective, upgrade
+from kubectl_eksdoc.core.rules import karpenter_versions as versions
+from tests.builders import a_cluster
 from tests.core.plan.interruption.healthy import (
     ARN,
     PLACE,
     ROLE,
     a_queue,
+    a_spot_node,
     an_install,
     codes_of,
     facts,
@@ -264,8 +267,57 @@ def test_whose_role_it_is(install: Any, identity: Any, status: str) -> None:
 def test_the_fifth_rule_is_wanted_from_v1_10_on() -> None:
     four = the_rules("1.9.0")
     assert statuses(planned(an_install("1.9.0"), rules=four)) == {}
-    plan = planned(an_install("1.10.0"), rules=four)
+    reserved = a_spot_node("reserved-0", labels={"karpenter.sh/capacity-type": "reserved"})
+    plan = planned(an_install("1.10.0"), a_cluster(nodes=[a_spot_node(), reserved], pods=[]), rules=four)
     assert statuses(plan) == {"rule: capacity reservation": "fail"} and plan.outage.handled is True
+    without = planned(an_install("1.10.0"), rules=four)
+    assert statuses(without) == {"rule: capacity reservation": "-"}, "no node is of a reservation"
+
+
+def test_a_rule_for_what_karpenter_only_logs_is_no_failure() -> None:
+    plan = planned(rules=tuple(rule for rule in the_rules() if rule.name != "rebalance"))
+    assert statuses(plan) == {"rule: rebalance": "-"} and codes_of(plan, "fail") == []
+    assert plan.to_queue["rebalance"] is False and plan.to_queue["spot interruption"] is True
+    assert plan.missing is not None and not plan.missing.anything
+
+
+def test_the_two_halves_are_two_verdicts_and_a_poll_proves_the_second_alone() -> None:
+    one = {**pattern(versions.SPOT), "resources": ["arn:aws:ec2:::instance/i-1"]}
+    narrowed = with_rule("spot interruption", the_rules(), pattern=one)
+    plan = planned(rules=narrowed)
+    assert plan.to_queue["spot interruption"] is None and plan.to_queue["state change"] is True
+    assert plan.to_karpenter is True and plan.outage.handled is None
+    unread = planned(queue=a_queue(policy=Unknown("denied", "sqs:GetQueueAttributes")), figures=Figures(deleted=3))
+    assert set(unread.to_queue.values()) == {None} and unread.to_karpenter is True and unread.outage.handled is None
+
+
+def test_a_policy_that_names_rules_is_judged_for_each_of_them() -> None:
+    """Only the Spot rule may send: Spot notices arrive, and the other kinds do not."""
+    spot = PLACE.arn("events", "rule/spot interruption")
+    only = {**allow_statement(ARN), "Condition": {"ArnEquals": {"aws:SourceArn": spot}}}
+    plan = planned(queue=a_queue(policy={"Statement": [only]}))
+    assert plan.outage.handled is True and plan.to_queue["spot interruption"] is True
+    assert statuses(plan) == {
+        "rule: rebalance": "-",
+        "rule: state change": "fail",
+        "rule: scheduled change": "fail",
+    }
+
+
+@pytest.mark.parametrize("version", ["0.31.4", "0.32.1", "1.5.0"])
+def test_only_what_the_controller_calls_is_asked_of_its_role(version: str) -> None:
+    """sqs:GetQueueAttributes stands in the templates of v0.31 and v0.32, and no code of theirs calls it."""
+    setting = {"variable": NOTHING, "config_map": MAP} if version.startswith("0.31") else {}
+    statement = {"Effect": "Allow", "Action": ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"]}
+    policies = RolePolicies(ROLE, (("own", {"Statement": [{**statement, "Resource": ARN}]}),))
+    plan = planned(an_install(version, **setting), policies=policies)
+    assert statuses(plan) == {} and plan.outage.handled is True
+
+
+def test_a_queue_whose_name_is_not_known_has_a_subject_all_the_same() -> None:
+    install = an_install(variable=Unknown("it is taken from Secret x"))
+    plan = plan_interruption(replace(facts(install), queue=""))
+    assert all(each.subject.name for each in (*plan.links, *plan.findings))
 
 
 def test_a_rule_for_whatever_comes_delivers_too() -> None:

@@ -152,6 +152,20 @@ def test_the_node_termination_handler_beside_karpenter() -> None:
     assert "drained by the AWS Node Termination Handler" in message(planned(cluster=dns, queue=GONE), "coredns")[2]
 
 
+def test_a_handler_that_reads_a_queue_may_drain_what_karpenter_does_not_hear_of() -> None:
+    """By a tag of the instances, which is not looked at."""
+    handler = a_workload("Deployment/aws-node-termination-handler", "kube-system")
+    cluster = a_cluster(nodes=[a_spot_node()], pods=[], workloads=[handler])
+    assert planned(cluster=cluster, queue=Absent("none")).outage.handled is None
+    assert planned(queue=Absent("none")).outage.handled is False
+
+
+def test_a_self_managed_node_without_a_label_may_be_spot() -> None:
+    cluster = a_cluster(nodes=[a_node("own-0", group="")], pods=[])
+    found = [each for each in planned(cluster=cluster).findings if "own-0" in each.evidence]
+    assert [(each.status, each.missing) for each in found] == [(Status.UNKNOWN, "the capacity type of these nodes")]
+
+
 def test_a_handler_that_reads_a_queue_of_its_own_is_worth_knowing() -> None:
     cluster = a_cluster(workloads=[a_workload("Deployment/aws-node-termination-handler", "kube-system")])
     plan = planned(cluster=cluster)

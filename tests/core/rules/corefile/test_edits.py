@@ -65,7 +65,9 @@ def test_the_default_of_eks() -> None:
     ("before", "after"),
     [
         (".:53 {\n  health\n  ready\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n  ready\n}\n"),
-        (".:53 {\n\thealth :8080 # why\n}\n", ".:53 {\n\thealth :8080 {\n\t    lameduck 20s\n\t} # why\n}\n"),
+        (".:53 {\n\thealth :8080 # why\n}\n", ".:53 {\n\thealth :8080 { # why\n\t    lameduck 20s\n\t}\n}\n"),
+        (".:53 { # main\n}\n", ".:53 { # main\n    health {\n        lameduck 20s\n    }\n}\n"),
+        (".:53 {\n health { # c\r\n }\n}", ".:53 {\n health { # c\r\n     lameduck 20s\r\n }\n}"),
         (".:53 {\n  health {\n  }\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n}\n"),
         (".:53 {\n  ready\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n  ready\n}\n"),
         (".:53 {\r\n  health {\r\n    lameduck 5s\r\n  }\r\n}", ".:53 {\r\n  health {\r\n    lameduck 20s\r\n  }\r\n}"),
@@ -108,15 +110,21 @@ def test_the_sum_is_the_time_that_a_real_coredns_took(case: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "now"),
     [
-        ".:53 {\n  {$PLUG} {\n    lameduck 2s\n  }\n  ready\n}\n",
-        "(lame) {\n  lameduck 2s\n}\n.:53 {\n  health {\n    import lame\n  }\n}\n",
+        (".:53 {\n  {$PLUG} {\n    lameduck 2s\n  }\n  ready\n}\n", None),
+        ("(lame) {\n  lameduck 2s\n}\n.:53 {\n  health {\n    import lame\n  }\n}\n", 2),
     ],
 )
-def test_what_may_wait_as_well_is_not_known_and_not_edited(text: str) -> None:
+def test_what_waits_by_another_place_of_the_text_is_not_edited(text: str, now: float | None) -> None:
     """A real CoreDNS waited 2 s with both: of several values the last counts, and the edit's would not be it."""
-    assert lameduck_s(read(text)) is None and isinstance(with_lameduck(read(text), 9), NotEdited)
+    assert lameduck_s(read(text)) == now and isinstance(with_lameduck(read(text), 9), NotEdited)
+
+
+def test_a_variable_that_is_known_stays_a_variable() -> None:
+    corefile = parse(".:53 {\n  health {\n    lameduck {$TWO}s\n  }\n}\n", {"TWO": "2"})
+    assert isinstance(corefile, Corefile) and lameduck_s(corefile) == 2
+    assert isinstance(with_lameduck(corefile, 9), NotEdited)
 
 
 def test_zones_do_not_divide_what_is_asked_for() -> None:

@@ -12,10 +12,12 @@ from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import EKS, Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
 from kubectl_eksdoc.core.plan.dns.shutdown import (
+    DEFAULT_GRACE_S,
+    MARGIN_S,
     SLOWEST_NODES,
     Budget,
     Shutdown,
@@ -25,7 +27,7 @@ from kubectl_eksdoc.core.plan.dns.shutdown import (
 )
 from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 from kubectl_eksdoc.core.rules.keeping.digests import is_digest
 
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)
@@ -67,24 +69,25 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     text = with_lameduck(corefile, seconds)
     if isinstance(text, NotEdited):
         return (Refused(f"the Corefile is not edited: {text.why}", "Change it by hand where that stands."),)
-    wrong = tuple(bad(text, facts.deployed))
+    wrong = tuple(bad(text, facts))
     if wrong:
         return wrong
-    made = parse(text)
+    made = facts.read(text)
     assert isinstance(made, Corefile), "else it is bad"
     waits = lameduck_s(made)
     if waits is not None and abs(waits - seconds) >= 1:
         return (Refused(f"the edit would make CoreDNS wait {waits:g} s, and not {seconds} s"),)
-    return Edited(corefile.text, text, now, (*_still_short(facts, seconds), *_grace_not_kept(facts, seconds)))
+    found_too = (*_still_short(facts, seconds), *_tight(facts, seconds), *_grace_not_kept(facts, seconds))
+    return Edited(corefile.text, text, now, found_too)
 
 
-def bad(text: str, deployed: Deployed | Absent | Unknown) -> Iterator[Refused]:
+def bad(text: str, facts: DnsFacts) -> Iterator[Refused]:
     """Why CoreDNS would not start with it, or never become Ready."""
-    corefile = parse(text)
+    corefile, deployed = facts.read(text), facts.deployed
     if isinstance(corefile, Refusal):
         yield Refused(f"CoreDNS would refuse the Corefile: {corefile}", "It is not sent.")
         return
-    for each in refusals(corefile):
+    for each in facts.judged(corefile).refusals:
         yield Refused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
     path = deployed.readiness.path if isinstance(deployed, Deployed) and deployed.readiness is not None else ""
     if path == "/ready" and not _has(corefile, "ready"):
@@ -124,8 +127,8 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
             "Put what that holds into the Corefile itself, or change it by hand.",
             "what the imported files hold",
         )
-    for each in refusals(corefile):
-        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Mend it first: its next pod does not start.")
+    for each in facts.judged(corefile).refusals:
+        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Fix it first: its next pod does not start.")
     deployed = facts.deployed
     if isinstance(deployed, (Absent, Unknown)):
         why = deployed.why if isinstance(deployed, Unknown) else deployed.said
@@ -140,16 +143,18 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
         )
         return
     wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
-    if seconds > wished.advised_s:
+    if wished.too_long:
         needs = grace_for(seconds, deployed.pre_stop_s)
         yield Refused(
-            f"lameduck {seconds}s does not fit: {arithmetic(seconds, wished.shutdown)}; CoreDNS would be killed while "
-            "it still answers",
+            f"lameduck {seconds}s does not fit: {arithmetic(seconds, wished.shutdown)}; CoreDNS may be killed while it "
+            "still closes its servers",
             f"The largest that is safe is {wished.advised_s}s; {seconds}s needs terminationGracePeriodSeconds {needs}"
             + (", for which no schema of the add-on has a key." if isinstance(facts.addon, AddonSide) else "."),
         )
-    elif wished.too_short and (now is None or seconds <= now):
-        yield Refused(f"lameduck {seconds}s is too short: {_why_short(wished)}", f"Give at least {wished.least_s}s.")
+    elif wished.maybe_short and (now is None or seconds <= now):
+        yield Refused(
+            f"lameduck {seconds}s may be too short: {_why_short(wished)}", f"Give at least {wished.least_s}s."
+        )
 
 
 def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
@@ -157,22 +162,39 @@ def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
         return
     wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
-    if wished.too_short:
+    if wished.maybe_short:
         yield Finding(
             dns_codes.LAMEDUCK_SHORT,
             Severity.MEDIUM,
             Status.FAIL,
             CONFIG,
-            f"lameduck {seconds}s is longer than today's and still too short: {_why_short(wished)}",
+            f"lameduck {seconds}s is longer than today's and may still be too short: {_why_short(wished)}",
             (),
             (Remedy(f"give {max(wished.least_s, wished.advised_s)}s, where the grace period allows it"),),
         )
 
 
+def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    """It fits, and leaves less than the margin: a person may accept that."""
+    deployed = facts.deployed
+    if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
+        return
+    wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
+    if wished.tight:
+        yield Finding(
+            dns_codes.LAMEDUCK_LONG,
+            Severity.MEDIUM,
+            Status.FAIL,
+            CONFIG,
+            f"lameduck {seconds}s leaves {wished.most_s - seconds} s of the margin of {MARGIN_S} s until SIGKILL",
+            (arithmetic(seconds, wished.shutdown),),
+            (Remedy(f"give {wished.advised_s}s to keep the whole margin"),),
+        )
+
+
 def _why_short(wished: Budget) -> str:
     return (
-        f"until every node has heard that the pod is gone, and its clients have their answers, {wished.least_s} s may "
-        "pass"
+        f"until every node sends elsewhere about {wished.heard_s} s pass by estimate, with a margin {wished.least_s} s"
     )
 
 
@@ -183,7 +205,7 @@ def foreign_grace(facts: DnsFacts, seconds: int | None) -> bool:
         return False
     if deployed.grace_by == EKS or isinstance(deployed.pre_stop_s, Unknown):
         return False
-    return seconds > budget(Shutdown(DEFAULT_GRACE_S, deployed.pre_stop_s), 0).advised_s
+    return seconds > budget(Shutdown(DEFAULT_GRACE_S, deployed.pre_stop_s), 0).most_s
 
 
 def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside
 from kubectl_eksdoc.core.plan.dns.judging import configured
-from kubectl_eksdoc.core.plan.dns.judging.subjects import DEPLOYMENT, PLACE_ELSEWHERE, SERVED, not_read, scale_to
+from kubectl_eksdoc.core.plan.dns.judging.subjects import DEPLOYMENT, SERVED, not_read, place_elsewhere, scale_to
 from kubectl_eksdoc.core.plan.dns.symptoms import together
 
 OUT_OF_MEMORY = "OOMKilled"
@@ -112,7 +112,7 @@ def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> 
             )
         )
     elif starts(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in placed):
-        found.append(Remedy("Then away from Spot.", PLACE_ELSEWHERE))
+        found.append(Remedy("Then away from Spot.", place_elsewhere(facts.self_managed)))
     if placed:
         found.append(_log_of(facts, placed[0]))
     return tuple(found)

@@ -14,16 +14,17 @@ from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, set_to
 from kubectl_eksdoc.core.plan.dns.shutdown import (
-    CLIENT_S,
+    FASTEST_S,
+    MARGIN_S,
     SLOWEST_NODES,
+    SLOWEST_S,
     Budget,
     Shutdown,
     arithmetic,
     budget,
     grace_for,
-    propagation_s,
 )
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 
 ADVISED_BY_EKS_S = 30
 """EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds"; it
@@ -75,13 +76,15 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
 def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     end = ending(facts)
     if isinstance(end.budget, Unknown) or end.lameduck_s is None:
-        if isinstance(end.budget, Unknown) or (isinstance(facts.corefile, Corefile) and not refusals(facts.corefile)):
+        if isinstance(end.budget, Unknown) or (
+            isinstance(facts.corefile, Corefile) and not facts.judged(facts.corefile).refusals
+        ):
             yield _not_known(facts, end)  # else what is wrong with the text is said already
         return
     allowed, lameduck, nodes = end.budget, end.lameduck_s, _nodes(facts)
     sums = (
-        f"at least: {propagation_s(nodes)} s until {nodes} nodes have heard of "
-        f"it (estimated; EKS says 1 to 10 s) + {CLIENT_S} s of a client's patience = {allowed.least_s} s",
+        f"at least: {allowed.heard_s} s until {nodes} nodes send elsewhere (estimated; EKS says {FASTEST_S} to "
+        f"{SLOWEST_S} s) + margin {MARGIN_S} s = {allowed.least_s} s",
         f"at most: {arithmetic(lameduck, allowed.shutdown)}; the largest safe lameduck is {allowed.advised_s} s",
         f"{ADVISED_BY_EKS_S} s, as EKS' best practices advise, would need a grace period of "
         f"{grace_for(ADVISED_BY_EKS_S, allowed.shutdown.pre_stop_s)} s",
@@ -92,10 +95,22 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             Severity.HIGH,
             Status.FAIL,
             CONFIG,
-            f"{_said(lameduck)}: CoreDNS stops answering {allowed.least_s - lameduck:g} s before everybody has heard "
-            "that it leaves, at each drain, update and scale-down",
+            f"{_said(lameduck)}: CoreDNS stops answering before any node sends elsewhere, at each drain, update and "
+            "scale-down",
             sums,
             _lengthen(allowed),
+        )
+    elif allowed.maybe_short:
+        yield Finding(
+            codes.LAMEDUCK_SHORT,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            CONFIG,
+            f"{_said(lameduck)} and may be too short: until every node sends elsewhere, {FASTEST_S} to {SLOWEST_S} s "
+            f"pass, here about {allowed.heard_s} s by estimate",
+            sums,
+            (*_lengthen(allowed), _MEASURE),
+            missing="how long it takes on this cluster: --measure=rollout shows whether answers are lost",
         )
     elif lameduck > allowed.advised_s:
         killed = allowed.too_long
@@ -109,6 +124,11 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             sums,
             _shorten(allowed),
         )
+
+
+_MEASURE = Remedy(
+    "Measure whether answers are lost as it is.", "kubectl eksdoc coredns-lameduck --measure=rollout", When.TOMORROW
+)
 
 
 def _said(lameduck: float) -> str:

@@ -19,10 +19,10 @@ from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.subjects import (
     DEPLOYMENT,
-    PLACE_ELSEWHERE,
     SET,
     has_what_came_by_1_11,
     not_read,
+    place_elsewhere,
     scale_to,
 )
 
@@ -46,7 +46,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     yield from _untold(facts, [node for _, node in there])
     if there:
         yield from _spot(facts, there)
-        yield from _together(there)
+        yield from _together(facts, there)
         yield from _leaving(there)
         yield from _budget(facts, [pod for pod, _ in there])
     if isinstance(of, Deployed):
@@ -77,7 +77,8 @@ def _spot(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Findin
         tuple(f"{pod.name} on {node.name} ({node.zone or 'zone unknown'}, {_whose(node)})" for pod, node in spot),
         (
             Remedy(
-                "A rollout, one pod after the other: first raise lameduck, so that it loses nothing.", PLACE_ELSEWHERE
+                "A rollout, one pod after the other: first raise lameduck, so that it loses nothing.",
+                place_elsewhere(facts.self_managed),
             ),
         ),
     )
@@ -143,17 +144,17 @@ def _untold(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Finding]:
         yield not_read("whether CoreDNS is in several zones", Unknown(f"{_names(without)}: no label {ZONE}"))
 
 
-def _together(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
+def _together(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
     nodes, zones = {node.name for _, node in there}, {node.zone for _, node in there}
     if len(there) < 2:
         return
     if len(nodes) == 1:
-        yield _all_in(f"all {len(there)} pods are on one node, {there[0][1].name}", Severity.HIGH)
+        yield _all_in(facts, f"all {len(there)} pods are on one node, {there[0][1].name}", Severity.HIGH)
     elif len(zones) == 1 and "" not in zones:
-        yield _all_in(f"all {len(there)} pods are in one zone, {min(zones)}", Severity.MEDIUM)
+        yield _all_in(facts, f"all {len(there)} pods are in one zone, {min(zones)}", Severity.MEDIUM)
 
 
-def _all_in(said: str, severity: Severity) -> Finding:
+def _all_in(facts: DnsFacts, said: str, severity: Severity) -> Finding:
     return Finding(
         codes.TOGETHER,
         severity,
@@ -162,7 +163,7 @@ def _all_in(said: str, severity: Severity) -> Finding:
         said,
         remedy=(
             Remedy("See why: which nodes it may go to.", f"kubectl get pods -n {SYSTEM} -l k8s-app=kube-dns -o wide"),
-            Remedy("Its placement, by the add-on's configuration.", PLACE_ELSEWHERE, When.TOMORROW),
+            Remedy("Its placement.", place_elsewhere(facts.self_managed), When.TOMORROW),
         ),
     )
 
@@ -212,7 +213,9 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
         "no PodDisruptionBudget selects its pods: a drain of several nodes may evict all at once",
         remedy=(
             Remedy(
-                "The add-on brings one, and it is gone: make it again."
+                "Create one."
+                if facts.self_managed
+                else "The add-on brings one, and it is gone: make it again."
                 if has_what_came_by_1_11(facts.addon)
                 else "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and "
                 "delete it before that update, as it can fail on one that is there.",
@@ -244,7 +247,7 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         + f"; EKS's formula wants {wanted} for {len(facts.cluster.nodes)} nodes",
         remedy=(
             Remedy("Scale it up.", scale_to(wanted)),
-            Remedy("Have the add-on scale it.", scaler, When.TOMORROW),
+            *(() if facts.self_managed else (Remedy("Have the add-on scale it.", scaler, When.TOMORROW),)),
         ),
     )
 
@@ -259,8 +262,10 @@ def _not_spread(facts: DnsFacts) -> Finding:
         "nothing asks for its pods to be in different zones: where they are after the next rollout is chance",
         remedy=(
             Remedy(
-                f"The add-on's configuration has topologySpreadConstraints{since}; --place sets them as well.",
-                PLACE_ELSEWHERE,
+                f"Give its Deployment topologySpreadConstraints over {ZONE}."
+                if facts.self_managed
+                else f"The add-on's configuration has topologySpreadConstraints{since}; --place sets them as well.",
+                "" if facts.self_managed else place_elsewhere(False),
                 When.TOMORROW,
             ),
         ),

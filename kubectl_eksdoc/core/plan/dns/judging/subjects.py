@@ -18,7 +18,11 @@ ADDON = Subject("Addon", NAME)
 
 SET = ("kubectl", "eksdoc", "coredns-lameduck")
 LOOK = shell(*SET)
-PLACE_ELSEWHERE = shell(*SET, "--place", "on-demand", "--apply")
+
+
+def place_elsewhere(self_managed: bool) -> str:
+    """Of a CoreDNS that EKS does not manage the Deployment is not changed: the commands for it are printed."""
+    return shell(*SET, "--place", "on-demand", *(() if self_managed else ("--apply",)))
 
 
 def set_to(seconds: int) -> str:

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, Counts, Report, Stream
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.core.plan.dns.measuring.learned import said
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
@@ -86,6 +87,7 @@ def _lost(
         if each.what is not What.CAME
     ]
     evidence += [f"said: {', '.join(why)}"] if why else []
+    evidence += said(plan, measured)
     return Finding(
         codes.LOST,
         Severity.HIGH,
@@ -144,6 +146,7 @@ def _what_it_shows(plan: MeasurePlan, measured: Measured) -> Iterator[str]:
     ended = sorted({each.pod for each in measured.moments if each.what is What.TOLD})
     if ended:
         yield f"while {', '.join(ended)} ended"
+        yield from said(plan, measured)
     elif measured.unseen:
         yield f"whether a CoreDNS pod ended meanwhile is not known: {measured.unseen}"
     else:

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies, Rule
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.plan.interruption.delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
+from kubectl_eksdoc.core.plan.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link
 from kubectl_eksdoc.core.plan.interruption.rights import DECRYPT, Role, lacking_of, role_of
@@ -124,7 +124,10 @@ _MADE = (codes.SETTING, codes.QUEUE, codes.POLICY, codes.KEY, codes.RULE, codes.
 
 
 def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
-    names = {each.subject.name for each in links if each.code is codes.RULE and each.failed}
+    """With those whose lack does no harm, where a rule is made at all: the stack is then that of the documentation."""
+    rules = [each for each in links if each.code is codes.RULE]
+    any_made = any(each.failed for each in rules)
+    names = {each.subject.name for each in rules if each.failed or (any_made and each.what.startswith(NO_RULE))}
     return [kind for kind in versions.kinds_of(install.version) if kind.name in names]
 
 
@@ -184,7 +187,7 @@ def rights_policy(arn: str, install: KarpenterInstall, key: str = "") -> Doc:
         {
             "Sid": "AllowInterruptionQueueActions",
             "Effect": "Allow",
-            "Action": list(versions.actions_of(install.version)),
+            "Action": list(versions.ACTIONS),
             "Resource": arn,
         }
     ]

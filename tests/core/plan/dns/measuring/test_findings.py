@@ -49,9 +49,22 @@ def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
     (alone,) = judged(report())
     assert (alone.code, alone.status) == (LOST, Status.PASS) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
     (gone,) = judged(report(), left(5))
-    assert gone.evidence == ("while coredns-1 ended",)
+    assert gone.evidence == (
+        "while coredns-1 ended",
+        "coredns-1 answered for 15 s after it was told to end",
+        "every node sent elsewhere within 15 s: no answer was lost",
+    )
     (blind,) = judged(report(), unseen="the cluster refuses list pods")
     assert "is not known" in blind.evidence[0]
+
+
+def test_it_says_what_it_learned_about_the_budget() -> None:
+    """Told at second 5, it answers until second 9; the service loses answers until second 12."""
+    gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
+    found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, own=gone), left(5))
+    (lost,) = (each for each in found if each.code is LOST)
+    assert "coredns-1 answered for 5 s after it was told to end" in lost.evidence
+    assert "the service still sent to a pod that had ended 7 s after it was told to end" in lost.evidence
 
 
 @pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])

@@ -1,0 +1,82 @@
+"""``coredns-lameduck -f Corefile``: the reading of a file alone, without a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import saying
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import versions
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.files import opened
+
+if TYPE_CHECKING:  # help must not pay for the grammar
+    from kubectl_eksdoc.core.model.versions import Version
+
+MOST_BYTES = 1 << 20
+"""As much as a ConfigMap holds."""
+FILE, _VERSION = "--filename", "--coredns-version"
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Read a file alone (no cluster, no AWS)")
+    group.add_argument(
+        "-f", FILE, default=None, metavar="COREFILE", help="judge this Corefile alone, as before a merge"
+    )
+    group.add_argument(
+        _VERSION, default="", metavar="VERSION", help="with -f: the version of CoreDNS that reads it; default: 1.13.1"
+    )
+
+
+def asked(args: argparse.Namespace) -> bool:
+    """
+    Raises:
+        UsageError: a version is given, and no file.
+    """
+    if args.filename is None and args.coredns_version:
+        raise UsageError(f"{_VERSION} goes with -f: of a cluster the version that is installed counts")
+    return args.filename is not None
+
+
+def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: the file or the version cannot be read.
+    """
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.dns.file import read_corefile
+    from kubectl_eksdoc.render.corefile import FORMATS, CorefileView
+
+    if not SourceOptions.from_args(args).choice.live:
+        raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
+    options = GlobalOptions.from_args(args)
+    FORMATS.check(options.output)
+    path: str = args.filename
+    read = read_corefile(_text(path), path, _version(args.coredns_version))
+    given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
+    look = looks.decide(options, around.stdout, around.environ)
+    text = FORMATS.render(CorefileView(read, given), options.output, look)
+    return Answer(text, saying.code(read.findings, accepted))
+
+
+def _version(text: str) -> Version:
+    from kubectl_eksdoc.core.rules.corefile.plugins import DEFAULT
+
+    found = versions.parse(text) if text else DEFAULT
+    if found is None or found.patch is None:
+        raise UsageError(f"{_VERSION} {text!r} is no version of CoreDNS", "Write it as 1.13.1.")
+    return found
+
+
+def _text(path: str) -> str:
+    try:
+        with opened(path) as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"the Corefile {path} cannot be read: {why}") from error
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"the Corefile {path} is larger than {MOST_BYTES >> 20} MiB")
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,133 @@
+"""SARIF 2.1.0: a rule for each finding code, a result for each finding.
+
+What is not known is of kind "open" and, as SARIF has it for all kinds but "fail", of level "none".
+Each result has a physical location: GitHub's code scanning refuses a file in which one has none, and tells alerts of
+one day from those of another by primaryLocationLineHash alone. Of what is in a cluster and in no file, the path is made
+of its namespace, kind and name.
+Source: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.27 result, 3.33 logicalLocation, 3.35 suppression);
+GitHub documentation, SARIF support for code scanning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from urllib.parse import quote
+
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.render.document import Fields, known
+from kubectl_eksdoc.render.encode import Json, to_json
+from kubectl_eksdoc.render.look import Look
+
+VERSION = "2.1.0"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+_LEVELS = {
+    Severity.CRITICAL: "error",
+    Severity.HIGH: "error",
+    Severity.MEDIUM: "warning",
+    Severity.LOW: "note",
+    Severity.INFO: "note",
+}
+_KINDS = {Status.FAIL: "fail", Status.PASS: "pass", Status.UNKNOWN: "open"}
+_NO_LEVEL = "none"
+FILE = "File"
+"""The kind of subject by which manifests are named."""
+_MOST_LINES = 10**9
+
+
+def of_findings(findings: Sequence[Finding], of: str, tool_version: str, look: Look) -> str:
+    """A whole document; `of`: what was judged, as the id of the run."""
+    codes = {each.code.name: each.code for each in findings}
+    order = {name: index for index, name in enumerate(sorted(codes))}
+    seen: Counter[str] = Counter()
+    results: list[Json] = []
+    for each in findings:
+        seen[identity(each)] += 1
+        results.append(result(each, order, seen[identity(each)]))
+    run: Fields = {
+        "tool": {"driver": driver([codes[name] for name in sorted(codes)], tool_version)},
+        "automationDetails": {"id": f"{of}/"},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return document(run, look)
+
+
+def document(run: Fields, look: Look) -> str:
+    return to_json({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, look.ascii)
+
+
+def driver(codes: Sequence[Code], tool_version: str) -> Fields:
+    return {"name": "kubectl-eksdoc", "version": tool_version, "rules": [_rule(each) for each in codes]}
+
+
+def _rule(code: Code) -> Fields:
+    return {
+        "id": code.name,
+        "name": "".join(part.capitalize() for part in code.name.split("-")),
+        "shortDescription": {"text": code.title},
+        "fullDescription": {"text": code.about},
+        "help": {"text": f"{code.title}. {code.about}"},
+    }
+
+
+def result(found: Finding, order: dict[str, int], nth: int) -> Fields:
+    """`order`: of the rules; `nth` of its identity, from 1."""
+    return {
+        "ruleId": found.code.name,
+        "ruleIndex": order.get(found.code.name, -1),
+        "kind": _KINDS[found.status],
+        "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
+        "message": {"text": _message(found)},
+        "locations": [_location(found)],
+        "partialFingerprints": {"finding/v1": identity(found), "primaryLocationLineHash": _hash(found, nth)},
+    }
+
+
+def _location(found: Finding) -> Fields:
+    """Where it is in the cluster; of a manifest the file, and the first line that is named."""
+    name = known(found.subject.name) or "unknown"
+    return {
+        "physicalLocation": _physical(found),
+        "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],
+        "message": {"text": f"{found.subject.kind} {found.subject}"},
+    }
+
+
+def _physical(found: Finding) -> Fields:
+    """Of a manifest by the subject, and by evidence that begins with ``deploy/web.yaml:12``."""
+    if found.subject.kind != FILE:
+        return {"artifactLocation": {"uri": quote(_qualified(found), errors="replace")}, "region": {"startLine": 1}}
+    path = found.subject.name
+    uri = quote(path, errors="replace") or "unknown"
+    fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
+    for each in found.evidence:
+        line, _, _ = each.removeprefix(f"{path}:").partition(" ")
+        if each.startswith(f"{path}:") and line.isdecimal() and line.isascii() and 0 < int(line) <= _MOST_LINES:
+            return {**fields, "region": {"startLine": int(line)}}
+    return {**fields, "region": {"startLine": 1}}
+
+
+def _qualified(found: Finding) -> str:
+    of = found.subject
+    return "/".join(part for part in (of.namespace, of.kind, of.name) if part)
+
+
+def identity(found: Finding) -> str:
+    """The same finding of another day has the same: figures in its message are none of it."""
+    return f"{found.code.name}:{_qualified(found)}"
+
+
+def _hash(found: Finding, nth: int) -> str:
+    """As GitHub writes it: a hash, and the how manieth of its line it is."""
+    return f"{sha256(identity(found).encode(errors='replace')).hexdigest()[:16]}:{nth}"
+
+
+def _message(found: Finding) -> str:
+    lines = [f"{found.subject.kind} {found.subject}: {found.message}", *[f"- {each}" for each in found.evidence]]
+    lines += [f"missing: {found.missing}"] if found.missing else []
+    lines += [f"{each.text} {each.command}".rstrip() for each in found.remedy]
+    return "\n".join(lines)
