@@ -92,3 +92,12 @@ def test_a_container_of_another_name_is_looked_into() -> None:
     assert [log.container for log in logs_of(PODS[0], [other])] == ["dns", "dns"]
     assert inside([other], {}).container == other
     assert inside([], {}).unread
+
+
+def test_each_zone_has_its_nodes_and_its_pods() -> None:
+    nodes = (*NODES, a_zoned("n-a2", "a"), a_zoned("n-a3", "a"))
+    told = plan_dns(facts(nodes=nodes, pods=(PODS[0], replace(PODS[1], ready=False)))).zones
+    assert [(each.name, each.nodes, each.pods, each.ready, each.serving) for each in told] == [
+        ("a", 3, 1, 1, 1),
+        ("b", 1, 1, 0, 0),
+    ]
