@@ -133,7 +133,9 @@ def _estimate(view: DrainView, look: Look) -> list[str]:
 
 
 def _timeline(view: DrainView, look: Look) -> list[str]:
-    return _titled(timeline.TITLE.replace("Timeline", "TIMELINE"), timeline.timeline(view, look, _INDENT), look)
+    return _titled(
+        timeline.TITLE.replace("Timeline", "TIMELINE"), timeline.timeline(view, look, _INDENT, slow_s=view.slow_s), look
+    )
 
 
 def _undrained(view: DrainView, look: Look, full: bool) -> list[str]:
