@@ -84,7 +84,6 @@ def _about(cluster: Cluster, plan: DrainPlan) -> dict[str, Any]:
         "waves": max((target.wave for target in plan.targets), default=0),
         "blockers": len(plan.blockers),
         "p50_s": estimate.p50_s if estimate is not None else None,
-        "usual_s": estimate.usual_s if estimate is not None else None,
         "tried": len(plan.tried),
         "gap": estimate.gap if estimate is not None else None,
         "bound": f"{binding.name.value} {binding.subject}".rstrip() if binding is not None else "",

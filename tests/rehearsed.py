@@ -14,8 +14,9 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.record import Record, Waiting
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Course, Standing, standing
+from kubectl_eksdoc.core.run.standing import Standing, standing
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
 from kubectl_eksdoc.flows.drain import plan_drain
@@ -63,7 +64,7 @@ def rehearsed(
 ) -> Rehearsed:
     cluster, plan = plan_drain(stage, targeting, policy)
     stage.start(pace_of(cluster))
-    engine, course, steps = Engine(plan, Seen(cluster)), Course(plan), []
+    engine, course, steps = Engine(plan, Seen(cluster)), Remaining(plan), []
     while True:
         now_s = stage.seconds
         assert now_s < LONGEST_S, engine.undone

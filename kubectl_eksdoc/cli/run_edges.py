@@ -17,6 +17,7 @@ from kubectl_eksdoc.wiring.runs import (
     Keeping,
     RunEdges,
     denied,
+    earlier_journals,
     keeping_here,
     new_run_id,
     open_run,
@@ -75,6 +76,7 @@ class Edges:
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
     reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
     new_run_id: Callable[[datetime], str] = new_run_id
+    earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
@@ -20,17 +21,22 @@ READS = kinds.ALL
 
 
 def plan_drain(
-    reader: ClusterReader, targeting: Targeting, policy: DrainPolicy, given: Identity | None = None
+    reader: ClusterReader,
+    targeting: Targeting,
+    policy: DrainPolicy,
+    given: Identity | None = None,
+    stops: Callable[[Identity], tuple[tuple[str, float], ...]] = lambda identity: (),
 ) -> tuple[Cluster, DrainPlan]:
     """The plan, and the facts it was made from, assumptions included; `given` names the cluster where what is
-    read does not.
+    read does not; `stops`: how long pods took to stop in earlier runs, by template.
 
     Raises:
         UsageError: the targeting finds no node, or what is assumed, ordered, pinned or deleted does not
             exist.
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
-    cluster = with_assumed_budgets(_named(reader.read(READS), given or Identity()), policy)
+    found = reader.read(READS)
+    cluster = with_assumed_budgets(_named(replace(found, stops=stops(found.identity)), given or Identity()), policy)
     targets = select(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
     check_named(policy, targets)
     check_deleted(cluster, policy)

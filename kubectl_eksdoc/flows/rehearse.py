@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.acts import Hook
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock
+from kubectl_eksdoc.core.plan.drain.duration.luck import Time
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -38,16 +39,17 @@ LOOK_S = 60.0
 
 
 class PlannedPace:
-    """As long as the plan's usual run has them take."""
+    """As long as the plan's p50 has them take, with its `level`."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, level: float = 0.0) -> None:
         self._clock = clock
+        self._level = level
 
     def start_s(self, pod: Pod) -> float:
-        return self._clock.usual_times(pod)[1]
+        return self._clock.times_at(pod, self._level)[1]
 
     def stop_s(self, pod: Pod) -> float:
-        return self._clock.usual_times(pod)[0]
+        return self._clock.times_at(pod, self._level)[0]
 
     def run_s(self, pod: Pod) -> float:
         """Of Jobs nothing tells how long they run."""
@@ -73,7 +75,8 @@ def rehearse(
     """
     cluster, plan = plan_drain(stage, targeting, policy, given)
     targets = tuple(target.node for target in plan.targets)
-    stage.start(PlannedPace(Clock(survey(cluster, targets, policy))))
+    level = plan.estimate.level if plan.estimate is not None else 0.0
+    stage.start(PlannedPace(Clock(survey(cluster, targets, policy)), level))
     return cluster, _Run(stage, cluster, plan, limits).to_the_end()
 
 
@@ -88,6 +91,8 @@ class _Run:
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
         self._give_up_s = GIVE_UP_S + limits.bake_s + between_s + plan.policy.wait_jobs
         self._begun_s = stage.seconds
+        level = plan.estimate.level if plan.estimate is not None else 0.0
+        self._new_node_s = Time.of(*NEW_NODE_S).drawn(level)
         self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
 
     @property
@@ -132,7 +137,7 @@ class _Run:
         replaced = self._plan.policy.surge is not None
         for moment in new:
             if moment.what is Happened.DONE and replaced and not self._stays[moment.subject]:
-                self._joining.append((self._now + NEW_NODE_S[0], moment.subject))
+                self._joining.append((self._now + self._new_node_s, moment.subject))
         return new
 
     @cached_property

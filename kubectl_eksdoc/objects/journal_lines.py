@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Intent, Note, Result
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Intent, Note, Result, Timed
 
 FORMAT = 1
 
-_TYPES: Mapping[str, type[Entry]] = {"begun": Begun, "intent": Intent, "result": Result, "note": Note}
+_TYPES: Mapping[str, type[Entry]] = {"begun": Begun, "intent": Intent, "result": Result, "note": Note, "timed": Timed}
 _WORDS = {kind: word for word, kind in _TYPES.items()}
 _OPTIONAL = {kind: {each.name for each in fields(kind) if each.default is not MISSING} for kind in _WORDS}
 _LEFT_OUT: tuple[object, ...] = ("", None, [], ())

@@ -183,6 +183,27 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
 
 
+def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -> dict[str, Entries]:
+    """Journals of the latest runs from this machine, by their ids, of the cluster with this uid; those that cannot be
+    read are left out."""
+    from kubectl_eksdoc.core.model.journal import Begun
+    from kubectl_eksdoc.errors import LocalJournalError
+    from kubectl_eksdoc.host.journals.journal_file import read_run, runs, runs_folder
+
+    found: dict[str, Entries] = {}
+    folder = runs_folder(environ, environ.get("HOME", ""))
+    for run in reversed(runs(folder) if cluster else ()):
+        try:
+            entries = read_run(folder, run)
+        except LocalJournalError:
+            continue
+        if any(isinstance(entry, Begun) and entry.cluster == cluster for entry in entries.entries):
+            found[run] = entries
+        if len(found) == most:
+            break
+    return found
+
+
 def open_trial(connection: Connection) -> Trial:
     """
     Raises:

@@ -44,14 +44,14 @@ class Staged(NamedTuple):
     plan: DrainPlan
 
 
-def planned(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Staged:
+def planned(shape: Shape, policy: DrainPolicy = DrainPolicy(), stops: tuple[tuple[str, float], ...] = ()) -> Staged:
     """Nobody is at work yet."""
     reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
     observed = Cluster(Identity("lab", "lab"), Source.SNAPSHOT, START, reads=reads)
     plane = load(shape.docs(), START, seed=7).plane
     late_s = LAGS.disruptions_s - Lags().disruptions_s
     stage = EmbeddedStage(plane, observed, [Trouble(late_s=lambda: late_s)])
-    return Staged(stage, Watched(plane), *plan_drain(stage, TARGETS, policy))
+    return Staged(stage, Watched(plane), *plan_drain(stage, TARGETS, policy, stops=lambda _: stops))
 
 
 def run(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Run:

@@ -26,7 +26,7 @@ class World(Shape):
     """Each pod stops at its own pace, and starts no faster than those that are there did."""
 
     seed: int = 0
-    stops: tuple[float, ...] = (0.0, 1.0)  # shares of the grace period: of pods of one world the least and the most
+    stops: tuple[float, float] = (0.0, 1.0)  # shares of the grace period: of pods of one world the least and the most
     policy: DrainPolicy = field(default_factory=DrainPolicy)
 
     def start_s(self, pod: Pod) -> float:

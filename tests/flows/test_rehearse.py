@@ -60,7 +60,7 @@ def test_a_recorded_cluster_is_drained_as_planned(archive: str, evictions: int) 
     assert set(subjects(rehearsal, Happened.DONE)) == drained
     assert not rehearsal.undone and not rehearsal.refusals and not rehearsal.re_evicted
     assert min(headroom, default=0) >= 0
-    assert abs(rehearsal.late_s) <= 0.1 * estimate.usual_s, "the plan's usual run is what happens"
+    assert abs(rehearsal.late_s) <= 0.1 * estimate.p50_s, "the plan's usual run is what happens"
     waited = {pod.key for pod in cluster.pods if not pod.node}
     assert {each.pod for each in rehearsal.pending} <= waited, "whatever was evicted has a place"
     assert owners_on(plane, drained) == {"DaemonSet"}, "nothing lands on a target"
@@ -79,8 +79,8 @@ def test_a_dump_without_uids_is_rehearsed_alike() -> None:
     for docs in (list(raw.documents()), [without(doc, ("metadata", "uid")) for doc in raw.documents()]):
         _, stage = staged(docs, observed)
         _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
-        told.append([(moment.at_s, moment.what, moment.subject, moment.node) for moment in rehearsal.moments])
-    assert told[0] == told[1]
+        told.append(sorted((moment.what, moment.subject, moment.node) for moment in rehearsal.moments))
+    assert told[0] == told[1], "but for the times: a pod's luck goes by its uid"
 
 
 def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Record:

@@ -197,7 +197,7 @@ def test_a_job_that_does_not_finish_is_evicted_then() -> None:
     assert 1800 <= evicted.at_s <= 1810
     assert run.plan.estimate is not None
     done = next(moment.at_s for moment in run.moments if moment.what is Happened.DONE)
-    assert abs(done - run.plan.estimate.usual_s) <= 15
+    assert abs(done - run.plan.estimate.p50_s) <= 15
 
 
 def test_a_job_that_would_fail_is_never_evicted() -> None:

@@ -121,13 +121,12 @@ def test_an_older_or_newer_form_is_named_with_the_version_that_made_it(tmp_path:
     assert "made by kubectl eksdoc 1.2.3." in refusal(json.dumps(document), tmp_path).hint
 
 
-def test_a_plan_that_was_saved_before_times_were_sampled_has_the_usual_run_alone(tmp_path: Path) -> None:
-    """Its p50 was that run, and in its p95 every pod was slow at once."""
+def test_a_plan_that_was_saved_before_what_decides_was_told_has_the_bound_for_it(tmp_path: Path) -> None:
     document = json.loads(TEXT)
-    del document["estimate"]["usualSeconds"]
-    document["estimate"] |= {"p50": 287.0, "p95": 730.5}
+    del document["estimate"]["decides"]
+    document["lowerBound"]["subject"] = "shop/api"
     times = read(json.dumps(document), tmp_path).outline.times
-    assert times is not None and (times.p50_s, times.p95_s, times.usual_s) == (None, None, 287.0)
+    assert times is not None and times.binds == "budget-chain shop/api"
 
 
 @pytest.mark.parametrize("path", ["nothing-here.json", "a\0b", "x" * 5000])

@@ -88,7 +88,7 @@ BEFORE = Outline(
     left=14,
     rounds=3,
     waves=1,
-    times=TimesOutline(318.0, 400.0, 310.0, 9, 300.0, "node old-1", 310 / 300 - 1),
+    times=TimesOutline(318.0, 400.0, 9, 300.0, "node old-1", 310 / 300 - 1),
 )
 
 BASELINE = Baseline(

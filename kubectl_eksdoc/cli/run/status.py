@@ -41,6 +41,7 @@ Examples:
   %(prog)s -w
   %(prog)s 20261120-193005-4f2a -o json
   %(prog)s 20261120-193005-4f2a --events
+  %(prog)s --history                        # predicted against actual of past runs
   %(prog)s --attach                         # what kubectl drain or a node group's update is doing
   %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
 """
@@ -77,6 +78,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="the same by the journal in FILE, or by what 'drain run -o json' wrote",
     )
+    parser.add_argument(
+        "--history",
+        action="switch",
+        default=False,
+        help="compare what the plans of past runs predicted with what happened",
+    )
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_status)
 
@@ -105,6 +112,8 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             listed = runs.all()
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
+        if args.history:
+            return Answer(FORMATS.render(_history(runs, request, around), output, look))
         while True:
             view = _view(runs, request, args.watch, beside, around)
             text = FORMATS.render(view, output, look)
@@ -176,6 +185,19 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
         return view
     run = chosen(listed, request.run, active, "under way")
     return replace(view, run=run, journaled=stands_by(runs.entries(run.run)))
+
+
+def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusView:
+    """Of all runs, or of the one that is named."""
+    from kubectl_eksdoc.core.run.journal import replay as stands_by
+    from kubectl_eksdoc.render.run.history import Past
+    from kubectl_eksdoc.render.run.status import StatusView
+
+    listed = runs.all()
+    kept = [chosen(listed, request.run, (), "there")] if request.run else listed
+    held, notes = _held(runs)
+    history = tuple(Past(run, stands_by(runs.entries(run.run))) for run in kept)
+    return StatusView(request.namespace, around.now(), listed, held, notes=notes, history=history)
 
 
 def _replayed(path: str, request: RunRequest, around: Surroundings) -> Answer:

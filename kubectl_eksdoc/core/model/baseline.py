@@ -35,14 +35,11 @@ class BudgetOutline:
 class TimesOutline:
     """Seconds, to the millisecond. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
 
-    `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``. `usual_s` is what the run takes
-    in which every pod is as usual; `p50_s` and `p95_s` are None where they were not sampled: what stands for them then
-    is another thing, and cannot be compared.
+    `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``.
     """
 
-    p50_s: float | None
-    p95_s: float | None
-    usual_s: float
+    p50_s: float
+    p95_s: float
     peak_away: int
     bound_s: float | None = None
     binds: str = ""

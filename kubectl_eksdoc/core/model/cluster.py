@@ -162,6 +162,7 @@ class Cluster:
     api_services: tuple[ApiService, ...] = ()
     definitions: tuple[Definition, ...] = ()
     notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
+    stops: tuple[tuple[str, float], ...] = ()  # template and seconds: how long pods took to stop in earlier runs
     left_out: tuple[LeftOut, ...] = ()  # objects that are not valid: their kinds are not known completely
 
     def leaving_out(self, found: Iterable[LeftOut]) -> Cluster:

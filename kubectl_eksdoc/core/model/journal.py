@@ -44,7 +44,8 @@ class Outcome(str, Enum):
 
 
 class Noted(str, Enum):
-    """`subject` of the first three and the last is a node, of the others nothing, or who did it."""
+    """`subject` of the first three and the last is a node, of `STOPPED` a template, of the others nothing, or who did
+    it."""
 
     NODE_DONE = "node-done"
     LEFT_ALONE = "left-alone"
@@ -54,6 +55,7 @@ class Noted(str, Enum):
     ABORTED = "aborted"  # no node is begun and no pod asked for any more
     ADOPTED = "adopted"  # `subject` leads from now on
     ENDED = "ended"  # `why` is the outcome, in a word or a sentence
+    STOPPED = "stopped"  # pods made from the template `subject` took the seconds of `why` to stop, with spaces between
     WAVE = "wave"  # `subject`, a node, comes in the wave `why` by the plan by which somebody goes on
 
 
@@ -85,7 +87,8 @@ class Begun:
 
     `plan`: digest of the plan; `leader`: who leads, as the lock names its holder; `aims` in their order. `asked`: the
     words of a command line that plans the same again on any machine: what was read from files stands in them.
-    `skipped`: the targets that are cordoned and not drained.
+    `skipped`: the targets that are cordoned and not drained. `p50_s`, `p95_s`, `bound_s`: what was predicted, None
+    where that is not known. `cluster`: its uid, see `Identity`.
     """
 
     number: int
@@ -99,6 +102,10 @@ class Begun:
     aims: tuple[Aim, ...] = ()
     asked: tuple[str, ...] = ()
     skipped: tuple[Aim, ...] = ()
+    p50_s: float | None = None
+    p95_s: float | None = None
+    bound_s: float | None = None
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +153,36 @@ class Note:
     why: str = ""
 
 
-Entry = Begun | Intent | Result | Note
+class Cause(str, Enum):
+    """Why a run took another time than was planned. `BUDGETS` is what the others do not explain: budgets that had more
+    or less room, or were later to show it."""
+
+    STOPPING = "stopping"
+    STARTING = "starting"
+    SCHEDULING = "scheduling"
+    HOLDS = "holds"  # the run asked for nothing: the lock, a guard, an outage
+    BUDGETS = "budgets"
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds that a part of a run was planned to take, and took, pauses and soaks left out. `causes`: by how much each
+    made it longer, or shorter (negative)."""
+
+    number: int
+    at: datetime
+    took_s: float
+    p50_s: float
+    p95_s: float
+    bound_s: float | None = None
+    causes: tuple[tuple[Cause, float], ...] = ()
+
+    @property
+    def error_s(self) -> float:
+        return self.took_s - self.p50_s
+
+
+Entry = Begun | Intent | Result | Note | Timed
 """`number` counts the entries of a run from 0, whoever writes them: so a copy, a gap and a mix-up are seen."""
 
 

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.run.guards import Guards
 from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.replacements import Arrival
 
 Tell = Callable[[float, Happened, str], object]
 """Called with the time, what happened and why."""
@@ -90,6 +91,11 @@ class Brakes:
     def unready(self) -> tuple[Pod, ...]:
         """Those that are not Ready now."""
         return self._guards.unready
+
+    @property
+    def arrivals(self) -> Collection[Arrival]:
+        """When each replacement came, one by one."""
+        return self._guards.replacements.arrivals.values()
 
     @property
     def replaced_on(self) -> Collection[str]:

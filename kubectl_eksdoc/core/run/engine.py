@@ -45,6 +45,7 @@ from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.replacements import Arrival
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.sights import Sights
@@ -260,6 +261,11 @@ class Engine:
     def unready(self) -> tuple[Pod, ...]:
         """Replacements that are not Ready now, with a node or without."""
         return self._brakes.unready
+
+    @property
+    def arrivals(self) -> Collection[Arrival]:
+        """When each replacement of a pod that was evicted came, one by one."""
+        return self._brakes.arrivals
 
     def needs(self, node: str) -> tuple[str, ...]:
         """The nodes in whose place new ones must have joined before it is begun."""

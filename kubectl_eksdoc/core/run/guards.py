@@ -118,7 +118,7 @@ class Guards:
         return tuple(pod for pod in pods if not (pod.ready or pod.deleting or pod.finished))
 
     def _see(self, pod: Pod, now_s: float) -> None:
-        ours = self.replacements.see(pod)
+        ours = self.replacements.see(pod, now_s)
         if pod.node or pod.deleting or pod.finished:
             self._pending.pop(pod.uid, None)
         elif ours:

@@ -7,7 +7,7 @@ such an intent counts as in doubt, and is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.journal import (
@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.model.journal import (
     Outcome,
     Phase,
     Result,
+    Timed,
     Verb,
 )
 
@@ -74,7 +75,8 @@ class Journaled:
     """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
     `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from
     1; `ended`: the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it;
-    `dropped`: what was not taken into account, and why."""
+    `dropped`: what was not taken into account, and why. `stops`: template and seconds of each pod that stopped;
+    `timed`: plan and result of each part that came to its end."""
 
     begun: Begun | None = None
     changes: tuple[Change, ...] = ()
@@ -88,6 +90,8 @@ class Journaled:
     next_number: int = 0
     dropped: tuple[str, ...] = ()
     waves: Mapping[str, int] = field(default_factory=dict)
+    stops: tuple[tuple[str, float], ...] = ()
+    timed: tuple[Timed, ...] = ()
 
     @property
     def last_wave(self) -> int:
@@ -160,6 +164,19 @@ def replay(*journals: Entries) -> Journaled:
     return made.journaled(entries[-1].number + 1 if entries else 0)
 
 
+def stops_in(journal: Entries) -> Iterator[tuple[str, float]]:
+    """Template and seconds of each pod that stopped in a run."""
+    for entry in journal.entries:
+        if isinstance(entry, Note) and entry.what is Noted.STOPPED:
+            yield from _stops(entry)
+
+
+def _stops(note: Note) -> Iterator[tuple[str, float]]:
+    for word in note.why.split():
+        if word.replace(".", "", 1).isdecimal() and word.isascii():
+            yield note.subject, float(word)
+
+
 def only_in(one: Entries, other: Entries) -> tuple[Entry, ...]:
     """What `one` has and `other` has not: one of two copies may end earlier."""
     there = set(other.entries)
@@ -195,6 +212,8 @@ class _Replaying:
         self._paused = self._aborted = self._rolled_back = False
         self._uncordoned: set[str] = set()
         self._ended: str | None = None
+        self._stops: list[tuple[str, float]] = []
+        self._timed: list[Timed] = []
 
     def take(self, entry: Entry) -> None:
         match entry:
@@ -204,6 +223,8 @@ class _Replaying:
                 self._intents.setdefault(entry.number, []).append(entry)
             case Result():
                 self._answer(entry)
+            case Timed():
+                self._timed.append(entry)
             case Note():
                 self._note(entry)
 
@@ -228,6 +249,8 @@ class _Replaying:
             next_number,
             tuple(self._dropped),
             self._waves,
+            tuple(self._stops),
+            tuple(self._timed),
         )
 
     def _begin(self, begun: Begun) -> None:
@@ -259,6 +282,8 @@ class _Replaying:
                 self._ended = note.why
                 self._rolled_back = self._rolled_back or note.why == ROLLED_BACK
                 return
+            case Noted.STOPPED:
+                self._stops += _stops(note)
             case Noted.WAVE if note.why.isascii() and note.why.isdecimal():
                 self._waves[note.subject] = int(note.why)
             case _ if note.what in _NODE_ENDS:

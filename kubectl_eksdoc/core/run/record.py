@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kubectl_eksdoc.core.model.journal import Cause
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
@@ -39,7 +40,8 @@ class Record:
     `pending` and `coming`: replacements that had no node at the end, or one and were not Ready. `ended_s` is when the
     last node was done, or nothing happened any more; `paused_s`: for so long of it somebody wanted nothing to be asked
     for; `drained_s`: when the last node came to its end, None where nothing was waited for after that.
-    `placed`: so many replacements were scheduled onto each node; None where that was not seen.
+    `placed`: so many replacements were scheduled onto each node; None where that was not seen. `causes`: by how many
+    seconds each made it longer than the plan's p50; empty where that is not known.
     """
 
     plan: DrainPlan
@@ -52,6 +54,7 @@ class Record:
     drained_s: float | None = None
     placed: Mapping[str, int] | None = None
     cordoned_only: tuple[str, ...] = ()
+    causes: Mapping[Cause, float] = field(default_factory=dict)
 
     @property
     def drain_s(self) -> float:
@@ -95,6 +98,6 @@ class Record:
 
     @property
     def late_s(self) -> float | None:
-        """How much longer than the plan's usual run; negative: sooner. None where one of both has no end."""
+        """How much longer than the plan's p50; negative: sooner. None where one of both has no end."""
         estimate = self.plan.estimate
-        return None if estimate is None or self.undone else self.drain_s - estimate.usual_s
+        return None if estimate is None or self.undone else self.drain_s - estimate.p50_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TypeGuard
 
@@ -23,7 +23,8 @@ from kubectl_eksdoc.core.model.acts import (
     Restart,
     Restore,
 )
-from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Note, Noted, Outcome, Result, Verb
+from kubectl_eksdoc.core.model.journal import Aim, Begun, Cause, Intent, Note, Noted, Outcome, Result, Timed, Verb
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.run.answers import Next, Trouble, read
@@ -61,8 +62,12 @@ class Scribe:
         aims: tuple[Aim, ...],
         asked: tuple[str, ...],
         skipped: tuple[Aim, ...] = (),
+        estimate: Estimate | None = None,
+        cluster: str = "",
     ) -> Begun:
-        return Begun(self._number(), at, run, plan, tool, who, host, leader, aims, asked, skipped)
+        p50_s, p95_s, bound_s = _predicted(estimate) if estimate is not None else (None, None, None)
+        number, predicted = self._number(), (p50_s, p95_s, bound_s)
+        return Begun(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
 
     def intent(self, act: Change, at: datetime, before: str = "") -> Intent:
         """`before`: how a node is before its cordon."""
@@ -90,6 +95,15 @@ class Scribe:
 
     def note(self, what: Noted, at: datetime, subject: str = "", why: str = "") -> Note:
         return Note(self._number(), at, what, subject, why[:LONGEST_SAID])
+
+    def timed(self, at: datetime, took_s: float, estimate: Estimate, causes: Mapping[Cause, float]) -> Timed:
+        p50_s, p95_s, bound_s = _predicted(estimate)
+        rounded = tuple((cause, round(seconds, 3)) for cause, seconds in causes.items())
+        return Timed(self._number(), at, round(took_s, 3), p50_s, p95_s, bound_s, rounded)
+
+    def stopped(self, template: str, seconds: Iterable[float], at: datetime) -> Note:
+        """How long pods of one template took."""
+        return self.note(Noted.STOPPED, at, template, " ".join(f"{each:.1f}" for each in seconds))
 
     def _number(self) -> int:
         self.next_number += 1
@@ -131,3 +145,9 @@ def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
 
 
 _TROUBLES = {401: Trouble.RIGHT, 403: Trouble.RIGHT, 409: Trouble.CONTENTION, 429: Trouble.THROTTLED}
+
+
+def _predicted(estimate: Estimate) -> tuple[float, float, float | None]:
+    """p50, p95 and the lower bound."""
+    bound_s = round(estimate.least[0].seconds, 3) if estimate.least else None
+    return round(estimate.p50_s, 3), round(estimate.p95_s, 3), bound_s

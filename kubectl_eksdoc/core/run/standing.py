@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.answers import Trouble
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.record import Waiting
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.same_names import held_by_name
 from kubectl_eksdoc.core.run.stopping import why_late
 
@@ -38,7 +37,8 @@ class Standing:
     left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were left
     alone. `held` and `stopped`: why nothing more is
     asked for; `paused`: because somebody wants it so. `left_s`: about so long it still takes, None where nobody can
-    tell; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
+    tell; `slow_left_s`: if pods of the `unmeasured` workloads, of which none was seen to stop, take all of their grace
+    periods; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
     now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
     reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name): those that
     the run waits for, once every node is done.
@@ -64,6 +64,8 @@ class Standing:
     coming: tuple[Waiting, ...] = ()
     unready: tuple[str, ...] = ()
     cordoned_only: tuple[str, ...] = ()
+    slow_left_s: float | None = None
+    unmeasured: int = 0
 
     @property
     def said(self) -> str:
@@ -77,51 +79,41 @@ class Standing:
         elif self.unready:
             parts.append(f"{len(self.unready)} replacements not Ready yet")
         elif self.left_s is not None:
-            parts.append(f"about {in_words(round(self.left_s))} left")
+            parts.append(f"about {self.left_said}")
         return ", ".join(parts)
 
+    @property
+    def left_said(self) -> str:
+        """``2m left``, or a range that says why it is one."""
+        left = in_words(round(self.left_s or 0.0))
+        if not self.is_wide:
+            return f"{left} left"
+        return f"{left} to {in_words(round(self.slow_left_s or 0.0))} left ({self.why_wide})"
 
-class Course:
-    """Mutable: how fast a drain goes, against the plan: its p50, which is what users are told that it takes. That comes
-    of many runs; when each pod is gone is known of the usual one, which is stretched to it."""
+    @property
+    def is_wide(self) -> bool:
+        return self.slow_left_s is not None and self.slow_left_s > WIDE * (self.left_s or 0.0)
 
-    def __init__(self, plan: DrainPlan) -> None:
-        estimate = plan.estimate
-        self.planned_s = estimate.p50_s if estimate is not None else None
-        self._gone_s = _stretched(estimate) if estimate is not None else []
-        self._gone = 0
-        self._since_s = 0.0
-
-    def left_s(self, gone: int, now_s: float) -> float | None:
-        """By what is left of the plan once so many pods are gone. Between two pods it goes on as planned, and stands
-        still when the next one is late."""
-        if self.planned_s is None:
-            return None
-        if gone != self._gone:
-            self._gone, self._since_s = gone, now_s
-        at_s = self._planned_s(gone)
-        next_s = self._planned_s(gone + 1)
-        return max(0.0, self.planned_s - min(at_s + now_s - self._since_s, next_s))
-
-    def _planned_s(self, gone: int) -> float:
-        """When so many are gone."""
-        if gone <= 0:
-            return 0.0
-        return self._gone_s[gone - 1] if gone <= len(self._gone_s) else self.planned_s or 0.0
+    @property
+    def why_wide(self) -> str:
+        """Why `slow_left_s` is far from `left_s`."""
+        if not self.unmeasured:
+            return "p50 to p95"
+        pods = "1 workload stop" if self.unmeasured == 1 else f"{self.unmeasured} workloads stop"
+        return f"how long pods of {pods} is not measured yet"
 
 
-def _stretched(estimate: Estimate) -> list[float]:
-    """When so many pods are gone. What is waited for behind the last of them takes as long as in the usual run."""
-    gone_s = sorted(moved.gone_s for moved in estimate.moves)
-    last_s = gone_s[-1] if gone_s else 0.0
-    by = max(0.0, estimate.p50_s - (estimate.usual_s - last_s)) / last_s if last_s else 1.0
-    return [each * by for each in gone_s]
+WIDE = 1.2
+"""What may take so many times as long is a range."""
 
 
-def standing(engine: Engine, course: Course, now_s: float) -> Standing:
+def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
     nodes = list(engine.nodes)
     pursuits = [pursuit for node in nodes for pursuit in node.pursuits.values()]
     gone = sum(pursuit.step is Step.GONE for pursuit in pursuits)
+    remaining.look(engine, now_s)
+    left = None if engine.stopped else remaining.left(now_s)
+    bakes_s = engine.bakes_left_s(now_s)
     return Standing(
         at_s=now_s,
         pods=len(pursuits),
@@ -135,8 +127,10 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         waits=tuple(waiting(engine, nodes, now_s)),
         held=engine.held,
         stopped=engine.stopped,
-        left_s=_left_s(engine, course.left_s(gone, now_s), now_s),
-        planned_s=course.planned_s,
+        left_s=None if left is None else left.seconds + bakes_s,
+        slow_left_s=None if left is None else left.slow_s + bakes_s,
+        unmeasured=0 if left is None else left.unmeasured,
+        planned_s=remaining.planned_s,
         budgets=tuple(_in_use(engine)),
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
         paused=engine.is_paused,
@@ -167,14 +161,6 @@ def coming(engine: Engine) -> Iterator[Waiting]:
         if pod.owner is not None and pod.owner.uid in owners:
             gated = pod.not_ready_because == GATES and pod.readiness_gates
             yield Waiting(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
-
-
-def _left_s(engine: Engine, left_s: float | None, now_s: float) -> float | None:
-    if engine.stopped or left_s is None:
-        return None
-    waits = {pursuit.eviction.budget for node in engine.nodes for pursuit in node.turn() if pursuit.eviction.budget}
-    held_s = max((engine.seen.hold_s(budget, now_s) - now_s for budget in waits), default=0.0)
-    return left_s + engine.bakes_left_s(now_s) + max(0.0, held_s)
 
 
 def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ class Move(NamedTuple):
     `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
     `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
     `slow_stop_s` and `slow_start_s` are the same two times of a slow pod, where it may take longer. `waits_s`: so long
-    from the activation of its node on it is not asked for.
+    from the activation of its node on it is not asked for. `kin`: pods that stop alike, though nobody knows how long
+    that takes; "" where it is known. What was evicted before the simulation begins has no `uid`.
     """
 
     uid: str
@@ -33,13 +34,14 @@ class Move(NamedTuple):
     slow_stop_s: float = 0.0
     slow_start_s: float = 0.0
     waits_s: float = 0.0
+    kin: str = ""
 
     @property
     def slowed(self) -> Move:
         """The same eviction of a slow pod."""
-        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, waits = self
+        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, waits, kin = self
         stop, start = max(stop, slow_stop), max(start, slow_start)
-        return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, waits)
+        return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, waits, kin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Terms:
     that may be requested at once (a simulated drain spreads them; a bound may not). `lag_s`: from a replacement's
     readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
     `renewed_after_s`: from then until a new node has joined in its place (None: none does). `new_node_s`: from a
-    Pending replacement to the node that is added for it.
+    Pending replacement to the node that is added for it. `empty_for_s`: so long before the simulation begins a node
+    has been empty.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -68,6 +71,7 @@ class Terms:
     settle_s: float = 0.0
     renewed_after_s: float | None = None
     new_node_s: float = 0.0
+    empty_for_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def apart_s(terms: Terms) -> float:

@@ -151,7 +151,7 @@ class _Run:
             limits = move.limits
             if limits and not crowded.issuperset(limits):
                 limits = tuple([x for x in limits if x in crowded])
-            if limits or paced or move.waits_s:
+            if limits or (paced and move.uid) or move.waits_s:
                 waiting.append(_Entry(move.turn, move.late, rank, number, node, move, limits))
             else:
                 tier.gone_s = max(tier.gone_s, self._goes(move, node)[0])
@@ -176,7 +176,7 @@ class _Run:
             if limit in self._line:
                 self._line[limit].pop()
                 self._unserved.append(limit)
-        if not self._terms.between_s:
+        if not (self._terms.between_s and entry.move.uid):
             self._evict(entry.move, entry.node, entry.limits)
             return
         if not self._paced:
@@ -265,7 +265,10 @@ class _Run:
             self._empty(node)
 
     def _empty(self, node: str) -> None:
-        done = self._now + self._terms.settle_s
+        settle_s = self._terms.settle_s
+        if self._terms.empty_for_s:
+            settle_s = max(0.0, settle_s - self._terms.empty_for_s.get(node, 0.0))
+        done = self._now + settle_s
         self._spans[node] = Span(node, self._started[node], self._now, done)
         self._at(done, self._done, node)
 

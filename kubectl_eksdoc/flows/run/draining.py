@@ -19,12 +19,14 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.measured import held_for_s
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.reasons import Reason, reasons
 from kubectl_eksdoc.core.run.record import Record, Waiting
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
-from kubectl_eksdoc.core.run.standing import Course, Standing, coming, standing
+from kubectl_eksdoc.core.run.standing import Standing, coming, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 from kubectl_eksdoc.flows.run.outage import Outage
@@ -150,7 +152,8 @@ class Draining:
         self._show = show
         self._explain = explain
         self._happened_s = self._explained_s = 0.0
-        self._course = Course(engine.plan)
+        self._remaining = Remaining(engine.plan)
+        self._bakes_s = engine.bakes_left_s(0.0)
         self._shown_s, self._told_s = -SHOW_S, -TELL_S
         self._phase = Phase.RUNNING
         self._replanning = replanning
@@ -222,7 +225,7 @@ class Draining:
 
     def _ends_waiting(self) -> str:
         """Why the run is to end while it waits for the lock; "" if it is not."""
-        self._show(standing(self._engine, self._course, self._now_s))
+        self._show(standing(self._engine, self._remaining, self._now_s))
         self._tell_why()
         return self._wish().stops
 
@@ -295,9 +298,24 @@ class Draining:
         for moment in new:
             if moment.what in _NOTED:
                 self._entries.append(self._scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
+        if any(moment.what is Happened.DONE for moment in new):
+            self._note_stops()
         self._untold += new
         if any(moment.what not in _NO_PROGRESS for moment in new):
             self._happened_s = self._now_s
+
+    def _note_stops(self) -> None:
+        """How long pods took to stop, for later plans of the same templates."""
+        measured, now = self._remaining.measured, self._clock.now()
+        measured.look(self._engine.moments)
+        self._entries += [self._scribe.stopped(template, new, now) for template, new in measured.unwritten()]
+
+    def _note_times(self, record: Record) -> None:
+        """Plan and result, for `drain status --history`."""
+        estimate = record.plan.estimate
+        if record.causes and estimate is not None:
+            took_s = estimate.p50_s + sum(record.causes.values())
+            self._entries.append(self._scribe.timed(self._clock.now(), took_s, estimate, record.causes))
 
     def _listen_now(self) -> None:
         untold, self._untold = self._untold, []
@@ -309,7 +327,7 @@ class Draining:
         if now_s - self._shown_s < SHOW_S and now_s - self._told_s < TELL_S:
             return
         self._shown_s = now_s
-        stands = standing(self._engine, self._course, now_s)
+        stands = standing(self._engine, self._remaining, now_s)
         self._show(stands)
         if now_s - self._told_s >= TELL_S:
             self._told_s = now_s
@@ -322,9 +340,11 @@ class Draining:
             self._explain(reasons(self._engine, now_s), now_s - self._happened_s)
 
     def _end(self) -> Ended:
-        self._show(standing(self._engine, self._course, self._now_s))
+        self._show(standing(self._engine, self._remaining, self._now_s))
         if self._ended is None:
             self._ended = Ended(self._engine.stopped, self._record())
+            self._note_stops()
+            self._note_times(self._ended.record)
             self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=self._ended.said))
         self._keep()
         self._journal.tell(Phase.ENDED, self._ended.said)
@@ -336,6 +356,9 @@ class Draining:
         not_ready = tuple(coming(engine))
         now_s = self._now_s
         paused_s = engine.paused_s(now_s)
+        drained_s = now_s if engine.drained_s is None else engine.drained_s
+        drain_s, held_s = drained_s - paused_s - self._bakes_s, held_for_s(engine.moments, drained_s) - paused_s
+        whole = not (engine.stopped or engine.undone)
         return Record(
             engine.plan,
             tuple(engine.moments),
@@ -347,6 +370,7 @@ class Draining:
             engine.drained_s,
             engine.placed,
             engine.cordoned_only,
+            self._remaining.causes(engine, drain_s, max(0.0, held_s)) if whole else {},
         )
 
     def _keep(self) -> None:

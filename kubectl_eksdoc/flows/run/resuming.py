@@ -57,6 +57,7 @@ def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> Drai
     left = {aim.uid for aim in aims if aim.node not in over}
     order = tuple(aim.node for aim in aims)  # it was decided when the run began
     skipped = {node.uid for node in _skipped_nodes(cluster, journaled)}  # nothing is scheduled onto them
+    cluster = replace(cluster, stops=(*cluster.stops, *journaled.stops))
     cluster = replace(cluster, nodes=tuple(cordoned(n) if n.uid in skipped else n for n in cluster.nodes))
     meant = replace(policy, delete_past_budget=policy.delete_past_budget - _spent(cluster, journaled))
     waiting = replace(meant, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)

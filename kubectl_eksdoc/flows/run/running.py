@@ -79,6 +79,8 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         aims=aims_of(plan),
         asked=told.asked,
         skipped=skipped_by(plan),
+        estimate=plan.estimate,
+        cluster=cluster.identity.uid,
     )
     running.journal.begin(begun)
     return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks, told.run), cluster, scribe, running)

@@ -106,12 +106,9 @@ def _times(plan: Fields) -> TimesOutline | None:
     # Before that was written, the bound was that of the estimate's pace.
     decides = estimate.inside_or_null("decides") if "decides" in estimate.names() else bound
     gap = None if plan.value("gap") is None else plan.number("gap")
-    told = "usualSeconds" in estimate.names()  # before that was written, p50 was the usual run
-    sampled = told and not ("sampledRuns" in estimate.names() and estimate.number("sampledRuns") == 0)
     return TimesOutline(
-        p50_s=estimate.number("p50") if sampled else None,
-        p95_s=estimate.number("p95") if sampled else None,
-        usual_s=estimate.number("usualSeconds" if told else "p50"),
+        p50_s=estimate.number("p50"),
+        p95_s=estimate.number("p95"),
         peak_away=estimate.whole("peakAway"),
         bound_s=bound.number("seconds") if bound else None,
         binds=f"{decides.text('binding')} {decides.text_or_null('subject')}".rstrip() if decides else "",

@@ -103,9 +103,9 @@ def _estimate(view: DrainView) -> Fields | None:
     return {
         "p50": _seconds(estimate.p50_s),
         "p95": _seconds(estimate.p95_s),
-        "usualSeconds": _seconds(estimate.usual_s),
         "sampledRuns": estimate.runs,
         "sampledEvictions": (estimate.part or len(view.evictions)) if estimate.runs else 0,
+        "stopTimes": {"measured": estimate.measured, "workloads": estimate.workloads},
         "peakAway": estimate.peak_away,
         "assumptions": strings(estimate.assumptions),
         "bake": bake_fields(view.bake),
@@ -131,7 +131,7 @@ def _decides(estimate: Estimate) -> Json:
 
 
 def _wave(number: int, view: DrainView) -> Fields:
-    """The nodes that are drained together, in order, and when they are, in seconds of the usual run."""
+    """The nodes that are drained together, in order, and when they are, in seconds of the run that takes the p50."""
     targets = [t for t in view.targets if t.wave == number]
     spans = [view.spans[t.node.name] for t in targets if t.node.name in view.spans]
     return {
@@ -190,6 +190,7 @@ def _target(target: Target, view: DrainView) -> Fields:
         "finishRound": target.finish_round if target.order else None,
         "startSeconds": None if span is None else _seconds(span.start_s),
         "doneSeconds": None if span is None else _seconds(span.done_s),
+        "slowDoneSeconds": None if span is None else _seconds(view.slow_s.get(node.name, span.done_s)),
         "evictions": target.evictions,
         "left": target.left,
         "group": known(node.group),

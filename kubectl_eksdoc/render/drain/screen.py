@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.drain.comparison import screen as compared
 from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import joining, ordered_by
 from kubectl_eksdoc.render.drain.groups import Group, grouped
-from kubectl_eksdoc.render.drain.verdict import NO_TIMES, OPEN, TARGET_SIGN, blocker_count, verdict
+from kubectl_eksdoc.render.drain.verdict import NO_TIMES, OPEN, TARGET_SIGN, blocker_count, unmeasured, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import plain
@@ -152,7 +152,7 @@ def _times(view: DrainView, look: Look) -> list[str]:
         return []
     if estimate is None:
         return wrap(shown(NO_TIMES, look), look.columns)
-    texts = [f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}"]
+    texts = [f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}"]
     if estimate.least:
         texts.append(f"no run takes less than {duration(estimate.least[0].seconds)}")
     lines = [_cut("; ".join(texts), look)]

@@ -113,7 +113,7 @@ def _fence(view: DrainView) -> list[str]:
 
 
 def _timeline(view: DrainView, look: Look) -> list[str]:
-    lines = timeline.timeline(view, Look(width=_CODE_WIDTH, ascii=look.ascii))
+    lines = timeline.timeline(view, Look(width=_CODE_WIDTH, ascii=look.ascii), slow_s=view.slow_s)
     return markdown.block(lines, "text") if lines else []
 
 

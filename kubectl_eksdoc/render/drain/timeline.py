@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -12,7 +13,7 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import cut, shown, wrap
 from kubectl_eksdoc.render.times import duration
 
-TITLE = "Timeline of the usual run, nodes in the order in which they are begun"
+TITLE = "Timeline (p50), nodes in the order in which they are begun"
 
 MOST_NODES = 40
 """Beyond these the rest is counted: more is no picture any more, and a ticket has little room."""
@@ -24,6 +25,7 @@ _TICK_ROOM = 10
 _EVICTING = ("█", "▓")
 """Waves take turns in these, so that one sees where the next begins."""
 _EMPTY = "░"
+_SLOW = "·"
 
 
 class Timed(Protocol):
@@ -39,13 +41,15 @@ class Timed(Protocol):
     def wave_of(self) -> Mapping[str, int]: ...
 
 
-def timeline(view: Timed, look: Look, indent: int = 0, whole: str = "-o html") -> list[str]:
+def timeline(
+    view: Timed, look: Look, indent: int = 0, whole: str = "-o html", slow_s: Mapping[str, float] = MappingProxyType({})
+) -> list[str]:
     """The lines, none wider than the look's columns; none at all where no times are known.
 
-    `whole` is the option that shows every node.
+    `whole` is the option that shows every node. `slow_s`: when nodes may be done as well, the tails of the bars.
     """
     spans = sorted(view.spans.values(), key=lambda span: span.start_s)  # of equal ones as they are activated
-    kept, end = spans[:MOST_NODES], max((span.done_s for span in spans), default=0.0) or 1.0
+    kept, end = spans[:MOST_NODES], max([span.done_s for span in spans] + list(slow_s.values()), default=0.0) or 1.0
     if not kept:
         return []
     waves = [str(_wave(view, span)) for span in kept] if _in_waves(view) else []
@@ -67,11 +71,11 @@ def timeline(view: Timed, look: Look, indent: int = 0, whole: str = "-o html") -
         head = row(heads[0], heads[1], _axis(end, room), shown(heads[2], look))
         lines.append(" " * indent + look.paint(head[indent:], Tone.FAINT))
     for place, span in enumerate(kept):
-        bar = look.signs(_bar(span, end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
+        bar = look.signs(_bar(span, slow_s.get(span.node, 0.0), end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
         lines.append(row(names[place], waves[place] if waves else "", bar, times[place]))
     if len(kept) < len(spans):
         lines.append(f"{' ' * indent}{look.ellipsis} and {len(spans) - len(kept)} more nodes ({whole})")
-    return lines + wrap(look.signs(_key(view)), look.columns, " " * indent)
+    return lines + wrap(look.signs(_key(view, bool(slow_s))), look.columns, " " * indent)
 
 
 def _axis(end: float, room: int) -> str:
@@ -84,19 +88,21 @@ def _axis(end: float, room: int) -> str:
     return line
 
 
-def _bar(span: Span, end: float, room: int, evicting: str) -> str:
+def _bar(span: Span, slow_s: float, end: float, room: int, evicting: str) -> str:
     """At least one sign long; a node without a pod to evict is empty at once."""
     start = min(int(span.start_s / end * room), room - 1)
     empty = round(span.empty_s / end * room) if span.empty_s > span.start_s else start
     empty = max(empty, start + (span.empty_s > span.start_s))
     done = max(round(span.done_s / end * room), empty, start + 1)
-    return " " * start + evicting * (empty - start) + _EMPTY * (done - empty)
+    tail = _SLOW * (round(slow_s / end * room) - done)
+    return " " * start + evicting * (empty - start) + _EMPTY * (done - empty) + tail
 
 
-def _key(view: Timed) -> str:
+def _key(view: Timed, tails: bool) -> str:
     called = "generation" if view.plan.in_generations else "wave"
     both = f"{' and '.join(_EVICTING)} (by {called})" if _in_waves(view) else _EVICTING[0]
-    return f"{both}: pods are evicted; {_EMPTY}: empty, until it is done."
+    slow = f"; {_SLOW}: until then in a slow run (p95)" if tails else ""
+    return f"{both}: pods are evicted; {_EMPTY}: empty, until it is done{slow}."
 
 
 def _names(names: Sequence[str], room: int, look: Look) -> list[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from kubectl_eksdoc.core.model.codes import NEEDS_NODES
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.run.baking import Bake
@@ -182,7 +183,17 @@ def _time(view: DrainView) -> str:
     needed = any(f.code.name == NEEDS_NODES.name and f.status is not Status.FAIL for f in view.findings)
     waits = needed and not all(eviction.lands_on for eviction in view.evictions)
     new = f", including {short(NEW_NODE_S[0])} for new nodes (assumed)" if waits else ""
-    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){new}{baked(view.bake)}"
+    wide = unmeasured(estimate)
+    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}{wide}){new}{baked(view.bake)}"
+
+
+def unmeasured(estimate: Estimate) -> str:
+    """Why p95 is far from p50."""
+    unknown = estimate.workloads - estimate.measured
+    if not unknown:
+        return ""
+    of = "" if not estimate.measured else f" of {unknown} of {estimate.workloads} workloads"
+    return f", stop times{of} not measured"
 
 
 def baked(bake: Bake | None) -> str:

@@ -120,8 +120,13 @@ class DrainView:
 
     @cached_property
     def spans(self) -> dict[str, Span]:
-        """When each drained node is cordoned, empty and done, in the usual run."""
+        """When each drained node is cordoned, empty and done, in the run that takes the p50."""
         return {} if self.plan.estimate is None else {span.node: span for span in self.plan.estimate.spans}
+
+    @property
+    def slow_s(self) -> Mapping[str, float]:
+        """When each is done in the run that takes the p95."""
+        return {} if self.plan.estimate is None else self.plan.estimate.slow_s
 
     @cached_property
     def wave_of(self) -> dict[str, int]:
@@ -130,7 +135,7 @@ class DrainView:
 
     @cached_property
     def evicted_at(self) -> dict[str, float]:
-        """When each pod is evicted in the usual run, by its uid, in seconds; empty where that is not estimated."""
+        """When each pod is evicted in that run, by its uid, in seconds; empty where that is not estimated."""
         return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
 
     @cached_property

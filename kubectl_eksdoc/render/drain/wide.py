@@ -90,7 +90,8 @@ def _estimate(view: DrainView, look: Look) -> list[str]:
 
 
 def _timeline(view: DrainView, look: Look) -> list[str]:
-    return _titled(timeline.TITLE.replace("Timeline", "TIMELINE"), timeline.timeline(view, look, _INDENT), look)
+    lines = timeline.timeline(view, look, _INDENT, slow_s=view.slow_s)
+    return _titled(timeline.TITLE.replace("Timeline", "TIMELINE"), lines, look)
 
 
 def _undrained(view: DrainView, look: Look) -> list[str]:

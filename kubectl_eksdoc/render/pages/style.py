@@ -83,7 +83,7 @@ h2 { scroll-margin-top: .5rem; }
 .gantt .t { text-align: right; font-variant-numeric: tabular-nums; }
 svg text { fill: var(--soft); font-size: 11px; }
 svg line { stroke: var(--line); }
-svg .bar { fill: var(--bar); } svg .rest { fill: var(--bar-soft); }
+svg .bar { fill: var(--bar); } svg .rest { fill: var(--bar-soft); } svg .slow { fill: var(--bar-soft); opacity: .45; }
 svg .lack { fill: var(--lack); } svg .spare { fill: var(--good); } svg .room { fill: var(--code); }
 .steps svg { height: 1.4rem; } .steps svg svg { overflow: visible; }
 svg polyline { fill: none; stroke: var(--bar); stroke-width: 1.5px; }

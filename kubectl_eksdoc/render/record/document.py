@@ -22,6 +22,22 @@ def times(view: RecordView) -> Fields:
     }
 
 
+def errors(view: RecordView) -> Fields:
+    """By how much the time of the run differs from what the plan said, and why; null where one of both is not known."""
+    estimate, late_s = view.plan.estimate, view.late_s
+    found: Fields | None = None
+    if estimate is not None and late_s is not None:
+        took_s = estimate.p50_s + late_s
+        least_s = estimate.least[0].seconds if estimate.least else None
+        found = {
+            "p50": seconds(late_s),
+            "p95": seconds(took_s - estimate.p95_s),
+            "lowerBound": None if least_s is None else seconds(took_s - least_s),
+            "causes": [{"cause": cause.value, "seconds": seconds(s)} for cause, s in view.record.causes.items()],
+        }
+    return {"errors": cast(Json, found)}
+
+
 def placements(view: RecordView) -> Fields:
     """`placements` is null where it was not seen onto which nodes replacements were scheduled."""
     record = view.record
@@ -55,7 +71,6 @@ def _plan(view: RecordView) -> Fields:
         fields = {
             "p50": seconds(estimate.p50_s),
             "p95": seconds(estimate.p95_s),
-            "usualSeconds": seconds(estimate.usual_s),
             "bake": bake_fields(view.bake),
         }
     return {

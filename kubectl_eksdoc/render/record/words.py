@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
+from kubectl_eksdoc.core.model.journal import Cause
 from kubectl_eksdoc.core.run.moments import ASKED, Happened
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.text import counted, joined, listing
+from kubectl_eksdoc.render.times import duration
 
 _MOST_NAMES = 6
 
@@ -42,6 +45,23 @@ def cordoned_only(view: RecordView) -> str:
     are, stay = ("was", "stays") if len(names) == 1 else ("were", "stay")
     listed = listing(names, _MOST_NAMES, Look())
     return f"{counted(len(names), 'skipped target')} {are} cordoned and {stay} so until a rollback: {listed}."
+
+
+def against_times(p50_s: float, p95_s: float, took_s: float, causes: Mapping[Cause, float]) -> str:
+    """``57s less than p50 (2m54s, -33%), within p95 (4m59s): stopping -40s, budgets -17s``."""
+    late_s = took_s - p50_s
+    share = f", {late_s / p50_s:+.0%}" if p50_s else ""
+    than = f"{duration(abs(late_s))} {'longer' if late_s > 0 else 'less'} than p50 ({duration(p50_s)}{share})"
+    beyond = f"{'more than' if took_s > p95_s else 'within'} p95 ({duration(p95_s)})"
+    return f"{than}, {beyond}{f': {because(causes)}' if because(causes) else ''}"
+
+
+def because(causes: Mapping[Cause, float]) -> str:
+    """``stopping -40s, budgets +17s``, those that matter, the largest first."""
+    most_s = max(map(abs, causes.values()), default=0.0)
+    worth = [each for each in causes.items() if abs(each[1]) >= max(1.0, most_s / 10)]
+    worth.sort(key=lambda each: -abs(each[1]))
+    return ", ".join(f"{cause.value} {'+' if late_s > 0 else '-'}{duration(abs(late_s))}" for cause, late_s in worth)
 
 
 def held_by_name(view: RecordView) -> str:

@@ -22,7 +22,7 @@ NOT_SHOWN = (
 """What a rehearsal says nothing about, so that nobody takes its silence for a pass."""
 
 NOTHING_DIFFERS = (
-    "Nothing differs: it takes as long as the plan's usual run, every node is emptied, nothing is refused, and no pod "
+    "Nothing differs: it takes as long as the plan says, every node is emptied, nothing is refused, and no pod "
     "is evicted twice or ends without a node that was not waiting for one before."
 )
 
@@ -92,9 +92,7 @@ def _planned(view: RecordView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return "the plan does not tell how long it takes"
-    half, usual = duration(estimate.p50_s), duration(estimate.usual_s)
-    as_usual = "" if usual == half else f", {usual} where every pod is as usual"
-    return f"the plan says about {half} (p95 {duration(estimate.p95_s)}){as_usual}"
+    return f"the plan says about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
 
 
 def _not_emptied(view: RecordView) -> str:
@@ -110,11 +108,10 @@ def _late(view: RecordView) -> str:
     if estimate is None:
         return "Whether it is late cannot be told: the plan does not tell how long it takes."
     if late is None:
-        return f"It does not come to its end, the plan's usual run does after {duration(estimate.usual_s)}."
-    usual = duration(estimate.usual_s)
+        return f"It does not come to its end; the plan's p50 is {duration(estimate.p50_s)}."
     if not round(late):
         return ""
-    than = f"{_words(late)} {'longer' if late > 0 else 'less'} than the plan's usual run of {usual}"
+    than = f"{_words(late)} {'longer' if late > 0 else 'less'} than the plan's p50 of {duration(estimate.p50_s)}"
     beyond = f", and more than its p95 of {duration(estimate.p95_s)}" if view.ended_s > estimate.p95_s else ""
     return f"It takes {than}{beyond}."
 

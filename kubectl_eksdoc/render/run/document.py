@@ -10,7 +10,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
-from kubectl_eksdoc.render.record.document import node, placements, seconds, times, troubles
+from kubectl_eksdoc.render.record.document import errors, node, placements, seconds, times, troubles
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.view import RunView
 from kubectl_eksdoc.render.times import rfc3339
@@ -32,6 +32,7 @@ def document(view: RunView) -> Fields:
         "begunAt": rfc3339(view.begun_at),
         "endedAt": rfc3339(view.ended_at),
         **times(record),
+        **errors(record),
         "readySeconds": seconds(record.record.ready_s),
         "notReady": strings(record.record.unready),
         "evictions": record.evictions,

@@ -90,4 +90,10 @@ def _time(stands: Standing) -> str:
     passed = duration(stands.at_s)
     if stands.left_s is None:
         return passed
-    return f"{passed}, about {duration(stands.left_s)} left"
+    return f"{passed}, about {left(stands)} left{f' ({stands.why_wide})' if stands.is_wide else ''}"
+
+
+def left(stands: Standing) -> str:
+    """``45s``, or ``45s to 1m20s`` where that is not known better."""
+    least = duration(stands.left_s or 0.0)
+    return f"{least} to {duration(stands.slow_left_s or 0.0)}" if stands.is_wide else least

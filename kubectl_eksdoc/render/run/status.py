@@ -19,6 +19,7 @@ from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.run.history import Past, fields, table
 from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, titled, told
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted, listing, shown, wrap
@@ -50,7 +51,8 @@ class WithoutJournal:
 @dataclass(frozen=True, slots=True)
 class StatusView:
     """`run` is one of `runs` in full, None where only the list is asked for; `held` is the lock, None where it must
-    not be read. `without`: runs that are known by nodes alone; `notes`: what could not be looked at."""
+    not be read. `without`: runs that are known by nodes alone; `notes`: what could not be looked at; `history`: the
+    runs against their plans, None where that was not asked for."""
 
     namespace: str
     now: datetime
@@ -60,6 +62,7 @@ class StatusView:
     journaled: Journaled | None = None
     without: tuple[WithoutJournal, ...] = ()
     notes: tuple[str, ...] = ()
+    history: tuple[Past, ...] | None = None
 
     @property
     def led(self) -> bool:
@@ -87,6 +90,7 @@ def document(view: StatusView) -> Fields:
             }
             for each in view.without
         ],
+        "history": None if view.history is None else [fields(past) for past in view.history],
         "notes": strings(view.notes),
     }
 
@@ -133,6 +137,8 @@ def _node(node: NodeAccount) -> Fields:
 
 
 def _list(view: StatusView, look: Look) -> str:
+    if view.history:
+        return "\n".join(table(view.history, look)) + "\n"
     runs = _rows(view, look) if view.runs else [_NOTHING.format(view.namespace)]
     return "\n\n".join("\n".join(lines) for lines in (runs, _beside(view, look)) if lines) + "\n"
 

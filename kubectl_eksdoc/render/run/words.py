@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import WAITED_S
 from kubectl_eksdoc.render.drain.verdict import baked
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.words import asked, held_by_name
+from kubectl_eksdoc.render.record.words import against_times, asked, held_by_name
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.text import counted, listing, sentences
 from kubectl_eksdoc.render.times import duration
@@ -48,12 +48,8 @@ def _differences(view: RunView) -> Iterator[str]:
         yield "This part of the run was planned anew when it was resumed: times are from then."
     if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
         took_s = record.record.drain_s - record.waited_s
-        late = took_s - estimate.p50_s
-        share = late / estimate.p50_s if estimate.p50_s else 0.0
-        than = "longer" if late > 0 else "less"
-        beyond = ", more than its p95" if took_s > estimate.p95_s else ""
-        without = ", its pause left out" if record.record.paused_s else ""
-        yield f"It took {duration(abs(late))} {than} than planned ({share:+.0%}){beyond}{without}."
+        without = " (without its pause)" if record.record.paused_s else ""
+        yield f"It took{without} {against_times(estimate.p50_s, estimate.p95_s, took_s, record.record.causes)}."
     if undone := [node.name for node in record.not_emptied if not node.seen_empty]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:

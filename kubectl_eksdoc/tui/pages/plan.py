@@ -60,7 +60,7 @@ class PlanPage(PageOf):
         for name, title in (
             ("nodes", "[1] Nodes"),
             ("budgets", "[2] PDB headroom"),
-            ("waves", "[3] Waves, in the usual run"),
+            ("waves", "[3] Waves, p50 and p95"),
         ):
             self.query_one(f"#{name}").border_title = title.replace("[", "[")
 

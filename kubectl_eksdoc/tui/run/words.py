@@ -60,12 +60,12 @@ def line(state: RunState) -> str:
         return f"Run {state.live.run} · nodes are given back…"
     pods, gone = chronicle.pods, chronicle.gone
     done = gone / pods if pods else 0.0
-    left = state.standing.left_s if state.standing is not None and not chronicle.held else None
+    standing = state.standing if not chronicle.held else None
     parts = [
         f"Run {state.live.run}",
         _wave(state),
         state.pods_gone,
-        f"about {duration(left)} left" if left is not None else "",
+        f"about {stands.left(standing)} left" if standing is not None and standing.left_s is not None else "",
         f"{bar(gone, pods, _BAR)} {done:.0%}",
     ]
     return " · ".join(filter(None, parts))

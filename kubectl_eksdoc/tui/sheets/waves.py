@@ -17,8 +17,8 @@ NOTHING = "No node of the plan is drained."
 EVICTING = ("▇", "▆")
 """Waves take turns in these, so that one sees where the next begins."""
 EMPTY = "─"
-KEY = f"the usual run: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done"
-"""The usual run is the one in which every pod takes what it usually does; p50 and p95 are of many."""
+SLOW = "·"
+KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done  {SLOW} p95"
 _TICK_ROOM = 10
 
 
@@ -30,7 +30,8 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         *([Column("EVICTIONS", right=True, short="EV", drop=1)] if full else []),
         Column("TIME"),
     ]
-    spans, end = view.spans, max((span.done_s for span in view.spans.values()), default=0.0) or 1.0
+    spans, slow_s = view.spans, view.slow_s
+    end = max([*(span.done_s for span in spans.values()), *slow_s.values()], default=0.0) or 1.0
     rows: list[tuple[str, Cells]] = []
     why: dict[str, Cell] = {}
     last = 0
@@ -53,7 +54,7 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         span = spans.get(name)
         if span is None:
             return Cell("how long is not known", Tone.UNKNOWN)
-        return Cell(gantt(span, end, room, view.wave_of.get(name, 1)), Tone.GOOD)
+        return Cell(gantt(span, end, room, view.wave_of.get(name, 1), slow_s.get(name, 0.0)), Tone.GOOD)
 
     return Sheet(
         sheet.columns,
@@ -73,14 +74,15 @@ def _time_width(view: DrainView) -> int:
     return max((len(duration(span.done_s)) for span in view.spans.values()), default=0) + 1
 
 
-def gantt(span: Span, end: float, room: int, wave: int) -> str:
-    """``   ▇▇▇▇─ 1m05s``, at least one sign long; the time is when it is done."""
+def gantt(span: Span, end: float, room: int, wave: int, slow_s: float = 0.0) -> str:
+    """``   ▇▇▇▇─··· 1m05s``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
     said = duration(span.done_s)
     bars = max(room - len(duration(end)) - 1, 1)
     start = min(int(span.start_s / end * bars), bars - 1)
     empty = max(round(span.empty_s / end * bars), start + (span.empty_s > span.start_s))
     done = max(round(span.done_s / end * bars), empty, start + 1)
-    return f"{' ' * start}{EVICTING[(wave - 1) % 2] * (empty - start)}{EMPTY * (done - empty)} {said}"
+    tail = SLOW * (round(slow_s / end * bars) - done)
+    return f"{' ' * start}{EVICTING[(wave - 1) % 2] * (empty - start)}{EMPTY * (done - empty)}{tail} {said}"
 
 
 def axis(end: float, room: int) -> str:

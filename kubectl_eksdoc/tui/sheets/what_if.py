@@ -22,7 +22,6 @@ FIGURES: tuple[tuple[str, Figure, bool, bool], ...] = (
     ("nodes not drained", lambda view: sum(target.order == 0 for target in view.targets), False, False),
     ("waves", lambda view: len(set(view.wave_of.values())), False, False),
     ("rounds of evictions", lambda view: view.plan.rounds, False, False),
-    ("time, as usual", lambda view: _of_estimate(view, "usual_s"), False, True),
     ("time, p50", lambda view: _of_estimate(view, "p50_s"), False, True),
     ("time, p95", lambda view: _of_estimate(view, "p95_s"), False, True),
     ("pods away at once", lambda view: _of_estimate(view, "peak_away"), False, False),

@@ -14,8 +14,9 @@ from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.core.run.baking import Bake, bake_of
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Course, standing
+from kubectl_eksdoc.core.run.standing import standing
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.render.drain import DrainView, render
@@ -74,7 +75,7 @@ def test_a_run_that_baked_as_it_should_is_not_late(output: str) -> None:
 
 def test_what_is_left_counts_the_bakes_to_come() -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    left = [standing(Engine(plan, Seen(cluster), Limits(bake_s=s)), Course(plan), 0.0).left_s for s in (0.0, 100.0)]
+    left = [standing(Engine(plan, Seen(cluster), Limits(bake_s=s)), Remaining(plan), 0.0).left_s for s in (0.0, 100.0)]
     assert left[0] is not None and left[1] == left[0] + 200.0
     alone = replace(plan, targets=plan.targets[:1])
-    assert standing(Engine(alone, Seen(cluster), Limits(bake_s=100.0)), Course(plan), 0.0).left_s == left[0]
+    assert standing(Engine(alone, Seen(cluster), Limits(bake_s=100.0)), Remaining(plan), 0.0).left_s == left[0]

@@ -13,7 +13,8 @@ from kubectl_eksdoc.core.rules.news import NodeIs, PodGone
 from kubectl_eksdoc.core.run.chronicle import ENDS, Aimed, Chronicle, NodeCourse, NodeState, PodState, aimed_by
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
-from kubectl_eksdoc.core.run.standing import Course, standing
+from kubectl_eksdoc.core.run.remaining import Remaining
+from kubectl_eksdoc.core.run.standing import standing
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
@@ -223,7 +224,7 @@ def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
 def test_and_the_run_sees_it_so(sign: Sign) -> None:
     run = a_run()
-    chronicle, course = Chronicle(aimed_by(run.engine.plan)), Course(run.engine.plan)
+    chronicle, course = Chronicle(aimed_by(run.engine.plan)), Remaining(run.engine.plan)
     run.until(0.5)
     run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
     for pod in ("web-0", "web-1"):

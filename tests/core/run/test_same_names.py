@@ -18,7 +18,8 @@ from kubectl_eksdoc.core.rules.news import Answered, BudgetIs, News, PodGone, Po
 from kubectl_eksdoc.core.rules.scales import Scales
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.standing import Course, standing
+from kubectl_eksdoc.core.run.remaining import Remaining
+from kubectl_eksdoc.core.run.standing import standing
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, an_owner
 from tests.core.plan.drain.planning import codes, finding, plan_of
 from tests.core.run.driving import Driven
@@ -99,7 +100,7 @@ def test_it_is_told_once_with_its_end_and_waited_for() -> None:
     assert [subject for subject, _ in told] == ["default/db"]
     assert "counts db-1 as evicted" in told[0][1] and f"until {NOW + timedelta(seconds=120):%H:%M:%S}Z" in told[0][1]
     assert len(driven.of(Evict)) == 1 and not driven.told(Happened.KEPT), "it is not given up after 30 s"
-    stood = standing(driven.engine, Course(driven.engine.plan), driven.now_s)
+    stood = standing(driven.engine, Remaining(driven.engine.plan), driven.now_s)
     assert [(each.pod, each.budget) for each in stood.waits] == [("default/db-2", "default/db")]
     assert "only time helps" in stood.waits[0].why and "for 20 s more" in stood.waits[0].why
     driven.until(121)
@@ -120,7 +121,7 @@ def test_a_budget_that_stays_at_0_behind_its_hold_is_given_up_as_any() -> None:
 def test_what_is_left_of_the_hold_is_in_the_estimate() -> None:
     driven = Holding()
     driven.until(1)
-    course = Course(driven.engine.plan)
+    course = Remaining(driven.engine.plan)
     at_1_s, at_61_s = (standing(driven.engine, course, at_s).left_s for at_s in (1.0, 61.0))
     planned_s = course.planned_s
     assert at_1_s is not None and at_61_s is not None and planned_s is not None
@@ -134,12 +135,12 @@ def test_a_plan_waits_for_the_hold_and_does_not_count_it_as_blocked() -> None:
     assert "counts db-0 as evicted" in finding(late, "budget-exhausted").message
     assert "budget-exhausted" not in codes(free)
     assert free.estimate is not None and late.estimate is not None
-    assert 80 <= late.estimate.usual_s - free.estimate.usual_s <= 91, "90 s are left of it"
+    assert 80 <= late.estimate.p50_s - free.estimate.p50_s <= 91, "90 s are left of it"
     gated = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
     waves, waves_free = (
         plan_of(world, roomy=False, policy=gated) for world in (a_world(held(30), created_s=20), a_world())
     )
     assert waves.estimate is not None and waves_free.estimate is not None
-    assert waves.estimate.usual_s == waves_free.estimate.usual_s, "it may be over when a node of a later wave is begun"
+    assert waves.estimate.p50_s == waves_free.estimate.p50_s, "it may be over when a node of a later wave is begun"
     blocked = plan_of(a_world(held(30), created_s=40), roomy=False)
     assert not any(each.order for each in blocked.targets), "db-0 is about to go: that blocks, as before"

@@ -16,8 +16,9 @@ from kubectl_eksdoc.core.rules.news import Answered, News, NodeIs, PodIs
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.record import Placement, Record
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.replies import CORDON_TRIES
-from kubectl_eksdoc.core.run.standing import Course, standing
+from kubectl_eksdoc.core.run.standing import standing
 from kubectl_eksdoc.flows.run.resuming import engine_again, rest_of
 from kubectl_eksdoc.render.run import stands
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
@@ -46,7 +47,7 @@ def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
     assert driven.told(Happened.CORDONED) == [("old-0", "")] and driven.told(Happened.CORDONED_ONLY) == [("old-1", "")]
     assert driven.engine.cordoned_only == ("old-1",) and driven.engine.undone == {}
     assert [node.name for node in driven.engine.nodes] == ["old-0"], "it is drained no more than before"
-    stood = standing(driven.engine, Course(driven.engine.plan), driven.now_s)
+    stood = standing(driven.engine, Remaining(driven.engine.plan), driven.now_s)
     assert (stood.nodes, stood.cordoned, stood.cordoned_only) == (1, (), ("old-1",))
     assert stands.left_by_stopping(stood) == "1 skipped and cordoned"
     assert "Skipped, and cordoned until a rollback: old-1." in stands.stop_in_full(stood)

@@ -12,8 +12,9 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.news import PodIs
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.record import Waiting
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import GATES, Course, Standing, standing
+from kubectl_eksdoc.core.run.standing import GATES, Standing, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
@@ -31,7 +32,7 @@ def begun() -> tuple[EmbeddedStage, Engine]:
 
 def stood(stage: EmbeddedStage, engine: Engine) -> list[Standing]:
     """At every moment at which something is to be done, until it is over."""
-    found, course = [], Course(engine.plan)
+    found, course = [], Remaining(engine.plan)
     while not engine.over and stage.seconds < 3600:
         for news in stage.news():
             engine.take(news, stage.seconds)
@@ -62,26 +63,19 @@ def test_a_drain_from_its_begin_to_its_end() -> None:
 def test_what_was_stopped_has_no_time_left_to_tell() -> None:
     _, engine = begun()
     engine.stop("enough", 1.0)
-    stands = standing(engine, Course(engine.plan), 2.0)
+    stands = standing(engine, Remaining(engine.plan), 2.0)
     assert (stands.stopped, stands.left_s) == ("enough", None) and stands.said.endswith("nodes done, enough")
 
 
-@given(st.lists(st.tuples(st.integers(0, 12), st.floats(0, 10)), max_size=20))
-def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[tuple[int, float]]) -> None:
+@given(st.lists(st.floats(0, 10), max_size=20))
+def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[float]) -> None:
     _, engine = begun_once()
-    course, gone, now_s, before = Course(engine.plan), 0, 0.0, float("inf")
-    for more, passed_s in steps:
-        gone, now_s = min(gone + more, 12), now_s + passed_s
-        left_s = course.left_s(gone, now_s)
-        assert left_s is not None and 0 <= left_s <= before + 1e-6
-        before = left_s
-
-
-def test_it_stands_still_while_the_next_pod_is_late() -> None:
-    _, engine = begun_once()
-    course = Course(engine.plan)
-    late_s, first_s, second_s = (course.left_s(gone, 1e6) for gone in range(3))
-    assert late_s == pytest.approx(first_s) and first_s != pytest.approx(second_s)
+    remaining, now_s, before = Remaining(engine.plan), 0.0, float("inf")
+    for passed_s in steps:
+        now_s += passed_s
+        left = remaining.left(now_s)
+        assert left is not None and 0 <= left.seconds <= min(before, left.slow_s)
+        before = left.seconds
 
 
 _BEGUN: list[tuple[EmbeddedStage, Engine]] = []
@@ -107,4 +101,4 @@ def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
     old = engine.plan.evictions[0].pod
     new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
     engine.seen.take(PodIs(new, 10**9))
-    assert standing(engine, Course(engine.plan), 1.0).coming == (Waiting("default/web-new", f"waits for {gate}"),)
+    assert standing(engine, Remaining(engine.plan), 1.0).coming == (Waiting("default/web-new", f"waits for {gate}"),)

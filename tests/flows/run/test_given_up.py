@@ -16,8 +16,9 @@ from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import Record
+from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Course, standing
+from kubectl_eksdoc.core.run.standing import standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
@@ -143,7 +144,7 @@ def test_after_a_pod_that_never_stops_the_next_wave_begins() -> None:
 def test_it_is_shown_as_what_is_waited_for() -> None:
     stage = stuck(["example.io/a", "example.io/b"])
     engine = begun(stage)
-    course, waits = Course(engine.plan), list[tuple[float, str]]()
+    course, waits = Remaining(engine.plan), list[tuple[float, str]]()
 
     def look() -> None:
         shown = standing(engine, course, stage.seconds)

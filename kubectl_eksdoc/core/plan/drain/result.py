@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 class Headroom:
     """One budget against this drain. `per_round` is how many of its pods may go at once.
 
-    `over_time` is (second of the usual run, disruptions allowed from then on); only the slowest budgets have it.
+    `over_time` is (second, disruptions allowed from then on) in the run that takes the p50; only the slowest have it.
     """
 
     budget: Budget

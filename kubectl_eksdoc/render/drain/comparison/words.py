@@ -24,7 +24,6 @@ FIGURES = {
     Measure.WAVES: "waves",
     Measure.P50: "time, p50",
     Measure.P95: "time, p95",
-    Measure.USUAL: "time if pods are as usual",
     Measure.BOUND: "no run takes less than",
     Measure.BINDS: "what decides",
     Measure.GAP: "longer than any order",
@@ -42,7 +41,7 @@ FINDING = {
     Change.GONE: "gone",
 }
 
-_SECONDS = frozenset({Measure.P50, Measure.P95, Measure.USUAL, Measure.BOUND})
+_SECONDS = frozenset({Measure.P50, Measure.P95, Measure.BOUND})
 _MORE_IS_BETTER = frozenset({Measure.DRAINED})
 _LESS_IS_BETTER = frozenset(
     {
@@ -50,7 +49,6 @@ _LESS_IS_BETTER = frozenset(
         Measure.NOT_JUDGED,
         Measure.P50,
         Measure.P95,
-        Measure.USUAL,
         Measure.BLOCKERS,
         Measure.UNKNOWNS,
     }

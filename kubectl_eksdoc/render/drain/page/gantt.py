@@ -1,4 +1,5 @@
-"""The usual run as bars over time: for each node from its cordon to its last pod's end, and until it is done."""
+"""The run that takes the p50 as bars over time: for each node from its cordon to its last pod's end, and until it is
+done; its tail ends when it is done in the run that takes the p95."""
 
 from __future__ import annotations
 
@@ -23,12 +24,13 @@ MOST_BARS = 200
 
 
 class _Row(NamedTuple):
-    """What goes together: seconds from the start, until the last of it is empty, and done."""
+    """What goes together: seconds from the start, until the last of it is empty, and done; usually, and in the p95."""
 
     name: str
     start_s: float
     empty_s: float
     done_s: float
+    slow_s: float
 
 
 def gantt(view: DrainView) -> Html:
@@ -36,7 +38,7 @@ def gantt(view: DrainView) -> Html:
     targets = [target for target in view.targets if target.order and target.node.name in view.spans]
     if not targets:
         return Html("")
-    end = max(view.spans[target.node.name].done_s for target in targets) or 1.0
+    end = max(max(view.spans[t.node.name].done_s, view.slow_s.get(t.node.name, 0.0)) for t in targets) or 1.0
     marks = ticks(end)
     waves = [(wave, list(members)) for wave, members in groupby(targets, key=lambda target: target.wave)]
     called = "Generation" if view.plan.in_generations else "Wave"
@@ -49,13 +51,14 @@ def gantt(view: DrainView) -> Html:
         rows += [el("div", f"{called} {wave}", class_="wave")] if len(waves) > 1 else []
         rows += [part for row in found for part in _drawn(row, marks, end)]
         bars, shown = bars + len(found), shown + len(members)
-    key = el("p", _key("bar"), "pods are evicted", _key("rest"), "empty, until it is done", class_="key")
+    key = el("p", _key("bar"), "pods are evicted", _key("rest"), "empty, until it is done",
+             _key("slow"), "until then in a slow run (p95)", class_="key")  # fmt: skip
     return el("div", el("div", lines(rows), class_="gantt"), more(len(targets) - shown, "nodes"), key, class_="card")
 
 
 def _each(view: DrainView, members: Sequence[Target]) -> list[_Row]:
     spans = (view.spans[target.node.name] for target in members)
-    return [_Row(span.node, span.start_s, span.empty_s, span.done_s) for span in spans]
+    return [_Row(span.node, span.start_s, span.empty_s, span.done_s, view.slow_s.get(span.node, 0.0)) for span in spans]
 
 
 def _together(view: DrainView, members: Sequence[Target]) -> list[_Row]:
@@ -69,6 +72,7 @@ def _together(view: DrainView, members: Sequence[Target]) -> list[_Row]:
             min(span.start_s for span in spans),
             max(span.empty_s for span in spans),
             max(span.done_s for span in spans),
+            max(view.slow_s.get(span.node, 0.0) for span in spans),
         )
         for group, spans in sorted(of_group.items(), key=lambda item: min(span.start_s for span in item[1]))
     ]
@@ -76,8 +80,10 @@ def _together(view: DrainView, members: Sequence[Target]) -> list[_Row]:
 
 def _drawn(row: _Row, marks: list[float], end: float) -> list[Html]:
     said = f"{row.name}: {duration(row.start_s)} to {duration(row.empty_s)}, done after {duration(row.done_s)}"
+    said += f", at p95 after {duration(row.slow_s)}" if row.slow_s > row.done_s else ""
     bars = el("svg", el("title", said), *grid(marks, end), _bar("bar", row.start_s, row.empty_s, end),
-              _bar("rest", row.empty_s, row.done_s, end), role="img")  # fmt: skip
+              _bar("rest", row.empty_s, row.done_s, end), _bar("slow", row.done_s, max(row.done_s, row.slow_s), end),
+              role="img")  # fmt: skip
     return [el("span", row.name, class_="name"), bars, el("span", duration(row.done_s), class_="t")]
 
 

@@ -1,4 +1,4 @@
-"""Headroom over time: a step line for each of the slowest budgets, on the axis of the usual run."""
+"""Headroom over time: a step line for each of the slowest budgets, on the axis of the timeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _WIDE = 1000
 """The picture is as wide as the page lets it; the line is drawn on so many columns, and so high in percent."""
 _TOP, _BOTTOM = 15, 85
 
-_KEY = "How many disruptions the slowest budgets allow during the usual run: high is the most, low is none."
+_KEY = (
+    "How many disruptions the slowest budgets allow during the run that takes the p50: high is the most, low is none."
+)
 
 
 def over_time(view: DrainView) -> Html:

@@ -47,7 +47,7 @@ def _sections(view: DrainView) -> Iterator[Section]:
     blockers = grouped(view.blockers, view)
     if view.comparison is not None:
         yield Section("compared", "Compared", words.title(view.comparison, view), compared(view.comparison, view))
-    yield Section("timeline", "Timeline", "Timeline of the usual run", timeline(view))
+    yield Section("timeline", "Timeline", "Timeline: bars p50, tails p95", timeline(view))
     yield Section("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
     yield Section("next", "Next", "Next", _next(view))
     yield Section("targets", "Targets", f"Targets, {ordered_by(view)}", tables.drained(view))

@@ -188,8 +188,8 @@ def test_five_hundred_replicas_of_a_budget_of_one_go_one_after_the_other(policy:
     assert len(drains(plan)) == 25
     assert plan.rounds == 500
     assert plan.estimate is not None
-    assert plan.estimate.usual_s >= 499 * 31
-    assert all(bound.seconds <= plan.estimate.usual_s + 1e-6 for bound in plan.estimate.bounds)
+    assert plan.estimate.p50_s >= 499 * 31
+    assert all(bound.seconds <= plan.estimate.p50_s + 1e-6 for bound in plan.estimate.bounds)
 
 
 def test_pods_that_ask_for_nothing_still_take_a_place_each() -> None:
@@ -228,7 +228,7 @@ def test_an_order_that_puts_the_worst_first_is_kept_and_comes_to_its_end() -> No
     assert [t.node.name for t in worst.targets] == list(given)
     assert [t.name for t in worst.tried] == ["given"]
     assert worst.estimate is not None and best.estimate is not None
-    assert best.estimate.usual_s <= worst.estimate.usual_s
+    assert best.estimate.p50_s <= worst.estimate.p50_s
 
 
 @pytest.mark.parametrize("surge", [None, 0, 1])

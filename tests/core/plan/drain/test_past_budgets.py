@@ -81,7 +81,7 @@ def test_its_own_grace_period_counts() -> None:
     slow = a_pod("web-0", grace_seconds=3)
     policy = DrainPolicy(grace_seconds=600, delete_past_budget=frozenset({"default/web-0"}))
     plan = plan_of(pods=[slow], workloads=[a_workload(replicas=1)], budgets=[NEVER], policy=policy)
-    assert plan.estimate is not None and plan.estimate.moves[0].gone_s == 3
+    assert plan.estimate is not None and 1 <= plan.estimate.moves[0].gone_s < 3
 
 
 def test_a_name_that_does_not_exist_is_refused() -> None:

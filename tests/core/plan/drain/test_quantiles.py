@@ -216,7 +216,10 @@ def test_a_plan_says_how_its_times_came_about() -> None:
     plan = plan_of(**facts, policy=DrainPolicy())
     assert plan.estimate is not None
     assert "p50 and p95 are of 41 simulated runs, each pod's times drawn anew" in plan.estimate.assumptions
-    assert plan.estimate.usual_s < plan.estimate.p50_s < plan.estimate.p95_s
+    assert plan.estimate.p50_s < plan.estimate.p95_s
+    assert plan.estimate.p50_s == max(span.done_s for span in plan.estimate.spans), "one timeline"
+    assert plan.estimate.p95_s == max(plan.estimate.slow_s.values())
+    assert 0 < plan.estimate.level < 2, "a chain takes longer than the sum of medians"
     assert Quantiles(1.0, 2.0, 0).said.startswith("p50: every pod as usual; p95: every pod slow at once")
 
 

@@ -55,12 +55,14 @@ def test_a_looser_budget_loses_no_node_and_is_hardly_ever_slower_than_the_old_or
 
 @sampled
 def test_what_the_search_says_of_the_best_order_is_what_the_plan_says(seeds: Sequence[int]) -> None:
-    """One simulation for both: else the search would choose by something else than what is planned."""
+    """One simulation for both, in which every pod is as usual; in the plan's all are as slow as it takes for p50. Else
+    the search would choose by something else than what is planned."""
     told = 0
     for seed in seeds:
         cluster, policy = small(seed), a_policy(seed)
         plan = make_plan(cluster, targets_of(cluster), policy)
         if plan.estimate is not None:
-            assert plan.tried[0].makespan_s == max(span.done_s for span in plan.estimate.spans), (seed, plan.tried[:3])
+            slower_s = plan.estimate.p50_s - plan.tried[0].makespan_s
+            assert slower_s * plan.estimate.level > 0 or not (slower_s or plan.estimate.level), (seed, plan.tried[:3])
             told += 1
     assert told > len(seeds) / 2, "else nothing was tested"

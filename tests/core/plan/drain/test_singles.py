@@ -71,9 +71,9 @@ def test_the_new_pod_starts_first_and_nobody_is_away() -> None:
     estimate = plan.estimate
     assert estimate is not None
     (moved,) = estimate.moves
-    assert moved.ready_s is not None and moved.gone_s == moved.ready_s + 10
+    assert moved.ready_s is not None and moved.gone_s > moved.ready_s + 1
     assert estimate.peak_away == 0
-    assert estimate.usual_s == moved.gone_s + 10 == estimate.bounds[0].seconds
+    assert estimate.p50_s == moved.gone_s + 10 == estimate.bounds[0].seconds
 
 
 def test_with_an_absolute_rule_over_several_workloads_only_it_goes_uncounted() -> None:

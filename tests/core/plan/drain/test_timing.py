@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_START_S, learn, start_of, stop_of
+from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_START_S, learn, learn_stops, start_of, stop_of
 from tests.builders import a_pod, ago
 
 
@@ -51,9 +51,23 @@ def test_without_any_sample_it_is_assumed() -> None:
 
 
 def test_a_stop_is_at_most_its_grace() -> None:
-    assert stop_of(a_pod(), 300) == (10, 300)
-    assert stop_of(a_pod(), 2) == (2, 2)
+    """Nobody knows more: half of all are below the geometric mean of 1 s and the grace period."""
+    assert stop_of(a_pod(), 100) == (10, 100)
+    assert stop_of(a_pod(), 1) == (1, 1)
+    assert stop_of(a_pod(), 0) == (0, 0)
     assert stop_of(a_pod(phase="Succeeded"), 30) == (0, 0)
+
+
+def test_stops_of_earlier_runs_by_template_then_by_owner() -> None:
+    seen = [("default/ReplicaSet/web-1", each) for each in (2.0, 3.0, 4.0)] + [("default/ReplicaSet/web-2", 9.0)]
+    seen += [("default/StatefulSet/web", 70.0)]
+    stops = learn_stops(seen)
+    same, newer, other = (a_pod(owner=f"ReplicaSet/{name}") for name in ("web-1", "web-3", "other-1"))
+    assert stop_of(same, 30, stops.of(same)) == (3, 4)
+    assert stop_of(newer, 30, stops.of(newer)) == (3, 9)
+    assert stop_of(newer, 5, stops.of(newer)) == (3, 5), "the grace period is the longest it can be"
+    assert stops.of(other) == () == stops.of(a_pod(owner=None))
+    assert stop_of(a_pod(), 30, [8.0]) == (8, 12), "one alone says little of the slowest"
 
 
 @given(st.lists(st.integers(1, 3600), min_size=1, max_size=40))

@@ -34,7 +34,6 @@ class Measure(str, Enum):
     WAVES = "waves"
     P50 = "p50-seconds"
     P95 = "p95-seconds"
-    USUAL = "usual-seconds"
     BOUND = "lower-bound-seconds"
     BINDS = "lower-bound-binds"
     GAP = "gap"

@@ -107,7 +107,6 @@ def _values(plan: Outline) -> dict[Measure, Value]:
         Measure.WAVES: plan.waves,
         Measure.P50: times.p50_s if times else None,
         Measure.P95: times.p95_s if times else None,
-        Measure.USUAL: times.usual_s if times else None,
         Measure.BOUND: times.bound_s if times else None,
         Measure.BINDS: times.binds or None if times else None,
         Measure.GAP: times.gap if times else None,

@@ -29,13 +29,10 @@ def outline(plan: DrainPlan) -> Outline:
 def _times(estimate: Estimate | None) -> TimesOutline | None:
     if estimate is None:
         return None
-    usual = round(estimate.usual_s, _DECIMALS)
-    p50, p95 = (round(s, _DECIMALS) if estimate.runs else None for s in (estimate.p50_s, estimate.p95_s))
     binds = estimate.bounds[0] if estimate.bounds else None
     return TimesOutline(
-        p50_s=p50,
-        p95_s=p95,
-        usual_s=usual,
+        p50_s=round(estimate.p50_s, _DECIMALS),
+        p95_s=round(estimate.p95_s, _DECIMALS),
         peak_away=estimate.peak_away,
         bound_s=round(estimate.least[0].seconds, _DECIMALS) if estimate.least else None,
         binds=f"{binds.name.value} {binds.subject}".rstrip() if binds is not None else "",

@@ -7,7 +7,8 @@ from copy import copy
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
+from kubectl_eksdoc.core.plan.drain.duration.luck import Time
+from kubectl_eksdoc.core.plan.drain.duration.timing import learn, learn_stops, stop_of
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
@@ -28,7 +29,8 @@ NEW_NODE_S = (120.0, 300.0)
 
 
 class Clock:
-    """What evictions take in `world`; the start times are learned from the pods that run now."""
+    """What evictions take in `world`; start times are learned from the pods that run now, stop times from earlier
+    runs."""
 
     def __init__(self, world: Survey) -> None:
         self.world = world
@@ -36,6 +38,7 @@ class Clock:
         self._start_times: dict[str, tuple[float, float]] = {}  # likewise
         self._held_s = dict(_held(world))
         self.starts = learn(world.cluster.pods, self.workload)
+        self.stops = learn_stops(world.cluster.stops)
 
     def seen_by(self, world: Survey) -> Clock:
         """The same start times, for another policy or other budgets."""
@@ -54,7 +57,7 @@ class Clock:
         """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
-        grace_of, start_times = self.world.policy.grace_of, self._start_times
+        grace_of, start_times, stops_of = self.world.policy.grace_of, self._start_times, self.stops.of
         held_s = self._held_s if _begins_at_once(self.world.policy) else {}
         for pod, limits, for_good, late, after, tier, manner in tasks:
             owner = pod.owner
@@ -64,7 +67,9 @@ class Clock:
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good
-            stop_s, slow_stop_s = stop_of(pod, grace_of(pod))
+            seen = stops_of(pod)
+            stop_s, slow_stop_s = stop_of(pod, grace_of(pod), seen)
+            kin = "" if seen else pod.uid if owner is None else owner.uid
             if manner is not EVICTED:
                 stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
             waits_s = manner.waits_s
@@ -86,6 +91,7 @@ class Clock:
                     slow_stop_s,
                     slow_start_s,
                     waits_s,
+                    kin,
                 )
             )
         return moves
@@ -105,9 +111,10 @@ class Clock:
             moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0))
         return moves
 
-    def usual_times(self, pod: Pod) -> tuple[float, float]:
-        """Seconds that the pod takes to stop, and one like it to start."""
-        return stop_of(pod, self.world.policy.grace_of(pod))[0], self._start_s(pod)[0]
+    def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
+        """Seconds that the pod takes to stop, and one like it to start, where all are so slow (see `levels`)."""
+        stop_s, slow_s = stop_of(pod, self.world.policy.grace_of(pod), self.stops.of(pod))
+        return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(*self._start_s(pod)).drawn(level)
 
     def workload(self, pod: Pod) -> str:
         """What replicas share: the uid of who answers for them."""

@@ -12,10 +12,10 @@ from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
 from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, Supply, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
-from kubectl_eksdoc.core.plan.drain.duration.quantiles import MOST_RUNS, Pace, quantiles
+from kubectl_eksdoc.core.plan.drain.duration.quantiles import MOST_RUNS, Pace, levels, quantiles
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
-from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
+from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
@@ -36,11 +36,35 @@ MANY_MOVES = 30_000
 
 
 @dataclass(frozen=True, slots=True)
+class Rerun:
+    """The run that takes the p50, to be run again when more is known. `by`: so many times as long as these times tell
+    it takes."""
+
+    nodes: Nodes
+    terms: Terms
+    needs: Mapping[str, Sequence[str]]
+    by: float = 1.0
+
+    def takes_s(self, stops: Mapping[str, float], starts: Mapping[str, float]) -> float | None:
+        """Where pods of these uids take so long to stop, and their replacements to start; None: it has no end."""
+        nodes = [(node, [_timed(move, stops, starts) for move in moves]) for node, moves in self.nodes]
+        timeline = simulate(nodes, self.terms, Reserved(self.needs), brief=True)
+        return None if timeline.stuck else timeline.makespan_s * self.by
+
+
+def _timed(move: Move, stops: Mapping[str, float], starts: Mapping[str, float]) -> Move:
+    stop_s, start_s = stops.get(move.uid, move.stop_s), starts.get(move.uid, move.start_s)
+    return move._replace(stop_s=stop_s, start_s=start_s)
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Seconds from the first cordon to the last node done: see `quantiles`, also for `runs` and `part`.
 
-    `spans` are of the usual run, by node; `peak_away` the most pods that are evicted and not yet replaced by
-    a Ready one at any moment.
+    All else is of one run that takes the p50 (see `levels`): `spans` by node; `moves`; `peak_away`, the most pods that
+    are evicted and not yet replaced by a Ready one at any moment. `slow_s`: when each node is done in one that takes
+    the p95. `measured`: of so many of the `workloads` runs have measured how long their pods stop. `level`: how slow
+    pods are in the first, as a draw of the normal distribution.
     """
 
     p50_s: float
@@ -48,19 +72,19 @@ class Estimate:
     spans: tuple[Span, ...]
     peak_away: int
     assumptions: tuple[str, ...]
-    bounds: tuple[Bound, ...] = ()  # of any run at the usual pace, largest first: the first decides how long it takes
-    gap: float | None = None  # how much longer the usual run is than any at that pace: 0.03 is 3 %
+    bounds: tuple[Bound, ...] = ()  # of any run at that pace, largest first: the first decides how long it takes
+    gap: float | None = None  # how much longer it is than any at that pace: 0.03 is 3 %
     relaxations: tuple[Relaxation, ...] = ()
-    moves: tuple[Moved, ...] = ()  # of the usual run
+    moves: tuple[Moved, ...] = ()
     slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
     runs: int = MOST_RUNS
     part: int = 0
+    rerun: Rerun | None = field(default=None, compare=False, repr=False)
     least: tuple[Bound, ...] = ()  # of any run at any pace, largest first: none is faster than the first
-
-    @property
-    def usual_s(self) -> float:
-        """What the run takes in which every pod is as usual: bounds, relaxations and spans are about that one."""
-        return max((span.done_s for span in self.spans), default=0.0)
+    slow_s: Mapping[str, float] = field(default_factory=dict)
+    measured: int = 0
+    workloads: int = 0
+    level: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,32 +122,42 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
     if times is None:
         return None  # an order that does not come to its end takes no time that could be told
+    level, (moves, terms, _), typical, slow_s = levels(pace, usual, times, course.needs)
+    p50_s = typical.makespan_s
+    evicted = [booking.task.pod for booking in course.order.bookings]
+    measured, workloads = _measured(clock, evicted)
     scarce: tuple[Supply, ...] = ()
     if clock.world.policy.surge is not None:
         scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
     in_any_waves = any_waves(clock.world, terms, course.activation)
     found = bounds(moves, in_any_waves, supplies=scarce)
-    near = bool(found) and usual.makespan_s <= GOOD_ENOUGH * found[0].seconds
-    evicted = [booking.task.pod for booking in course.order.bookings]
+    near = bool(found) and p50_s <= GOOD_ENOUGH * found[0].seconds
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
-        p50_s=times.p50_s,
-        p95_s=times.p95_s,
+        p50_s=p50_s,
+        p95_s=max(p50_s, *slow_s.values()),
         runs=times.runs,
         part=times.part,
-        spans=usual.nodes,
-        peak_away=usual.peak_away,
+        spans=typical.nodes,
+        slow_s=slow_s,
+        measured=measured,
+        workloads=workloads,
+        level=level,
+        peak_away=typical.peak_away,
         assumptions=(
             *_assumptions(clock, course, evicted, near),
             times.said,
-            *caveats(clock.world, evicted, usual.makespan_s),
+            *caveats(clock.world, evicted, p50_s),
         ),
         least=_named(clock.world, bounds(run.soonest(), _at_best(in_any_waves, course), keep=1, supplies=scarce)),
         bounds=_named(clock.world, found),
-        gap=gap(usual.makespan_s, found[0]) if found else None,
-        moves=usual.moves,
+        gap=gap(p50_s, found[0]) if found else None,
+        moves=typical.moves,
+        rerun=Rerun(
+            moves, terms, course.needs, p50_s / usual.makespan_s if p50_s and not level and usual.makespan_s else 1.0
+        ),
         slow_nodes=slow_nodes(clock, course.work, course.activation),
-        relaxations=relaxations(moves, terms, found, tried, before=usual, needs=course.needs, regroup=run.regroup),
+        relaxations=relaxations(moves, terms, found, tried, before=typical, needs=course.needs, regroup=run.regroup),
     )
 
 
@@ -192,6 +226,24 @@ def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
     )
 
 
+def _measured(clock: Clock, evicted: Iterable[Pod]) -> tuple[int, int]:
+    """Of how many workloads it is known how long their pods stop, and how many there are."""
+    one_of_each = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted}
+    known = {clock.workload(pod) or uid: bool(clock.stops.of(pod)) for uid, pod in one_of_each.items()}
+    return sum(known.values()), len(known)
+
+
+def _stops(measured: int, count: int) -> str:
+    """What the time that pods take to stop rests on, and why the estimate is a wide range."""
+    if measured == count:
+        return "pods stop as fast as they did in earlier runs"
+    of = "" if not measured else f" of {count - measured} of {count} workloads"
+    return (
+        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s to "
+        "their grace period, all of a workload alike; so p50 and p95 are far apart until a run measures it"
+    )
+
+
 def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
     """What is assumed of pods that may finish first."""
     waited = [booking.task.manner for booking in order.bookings if booking.task.manner.waits_s]
@@ -212,7 +264,7 @@ def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: boo
     workloads = {clock.workload(pod) for pod in one_of_each.values()}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
     said = [
-        f"a pod stops within {ASSUMED_STOP_S:g} s, or its grace period if that is shorter; slow ones take all of it",
+        _stops(*_measured(clock, evicted)),
         f"a node is done {SETTLE_S:g} s after its last pod, a budget shows a Ready pod {LAG_S:g} s later",
         f"a new node is Ready {NEW_NODE_S[0]:g} s after it is asked for, a slow one {NEW_NODE_S[1]:g} s"
         if course.waiting or surge is not None

@@ -1,4 +1,4 @@
-"""The headroom of the slowest budgets over the usual run: how many disruptions each allows, and from when on."""
+"""The headroom of the slowest budgets in the run that takes the p50: how many disruptions each allows, and when."""
 
 from __future__ import annotations
 

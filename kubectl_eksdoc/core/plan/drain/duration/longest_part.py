@@ -62,13 +62,13 @@ def _chains(nodes: Nodes, terms: Terms) -> dict[str, _Chain]:
     number: dict[str, int] = defaultdict(int)
     means: dict[str, float] = defaultdict(float)
     variances: dict[str, float] = defaultdict(float)
-    known: dict[tuple[float, float, float, float, bool], tuple[float, float]] = {}
+    known: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
     for move in _moves(nodes):
-        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s, _ = move
+        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s, _, kin = move
         if not limits or after is Replacement.NEVER:
             continue
         after_gone = after is Replacement.AFTER_GONE
-        key = start_s, slow_start_s, stop_s, slow_stop_s, after_gone
+        key = start_s, slow_start_s, stop_s, slow_stop_s, after_gone, bool(kin)
         moments = known.get(key)
         if moments is None:
             moments = known[key] = _moments(move, after_gone)
@@ -88,6 +88,8 @@ def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
     if not after_gone:
         return start.mean_s, start.variance
     stop = Time.of(move.stop_s, move.slow_stop_s)
+    if move.kin:  # its kin may all be slow at once
+        return start.mean_s + max(move.stop_s, move.slow_stop_s), start.variance
     # Nothing outlasts a slow stop, so its mean is no more than that either.
     return start.mean_s + min(stop.mean_s, max(move.stop_s, move.slow_stop_s)), start.variance + stop.variance
 

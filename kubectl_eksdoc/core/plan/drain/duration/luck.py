@@ -10,20 +10,23 @@ _Z95 = 1.6448536269514722
 
 
 class Time(NamedTuple):
-    """Seconds: `usual_s` times e to the `spread` times a normal draw, at most `most_s`."""
+    """Seconds: `usual_s` times e to the `spread` times a normal draw, at least `least_s` and at most `most_s`."""
 
     usual_s: float
     spread: float
     most_s: float = inf
+    least_s: float = 0.0
 
     @classmethod
-    def of(cls, usual_s: float, slow_s: float, most_s: float = inf) -> Time:
+    def of(cls, usual_s: float, slow_s: float, most_s: float = inf, least_s: float = 0.0) -> Time:
         """What takes no time, or always the same, is not drawn."""
-        return cls(usual_s, log(slow_s / usual_s) / _Z95 if slow_s > usual_s > 0 else 0.0, most_s)
+        return cls(usual_s, log(slow_s / usual_s) / _Z95 if slow_s > usual_s > 0 else 0.0, most_s, least_s)
 
     def drawn(self, normal: float) -> float:
         """For one draw of the normal distribution."""
-        return min(self.usual_s * exp(self.spread * normal), self.most_s) if self.spread else self.usual_s
+        if not self.spread:
+            return self.usual_s
+        return max(self.least_s, min(self.usual_s * exp(self.spread * normal), self.most_s))
 
     @property
     def mean_s(self) -> float:

@@ -1,10 +1,14 @@
-"""How long replacements take to start, learned from the pods that run now; what is not known is assumed and said."""
+"""How long replacements take to start, learned from the pods that run now, and pods to stop, learned from earlier runs.
+
+What is not known is assumed and said.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import sqrt
 
 from kubectl_eksdoc.core.model.pods import Pod
 
@@ -23,8 +27,11 @@ FLAPPING = 5.0
 ASSUMED_START_S = (30.0, 120.0)
 """p50 and p95 of a start where no pod of the whole cluster tells."""
 
-ASSUMED_STOP_S = 10.0
-"""p50 of a stop, or the grace period if that is shorter: nothing in the API tells how long past pods took."""
+SHORTEST_STOP_S = 1.0
+"""The least that a stop is taken for which nobody measured; the most is the grace period. Nothing in the API tells."""
+
+SLOWER = 1.5
+"""Of fewer stops than `MIN_SAMPLES` the slowest may still be exceeded by so much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +97,50 @@ def start_of(pod: Pod) -> float | None:
     return took if RESOLUTION_S <= took <= LONGEST_START_S else None
 
 
-def stop_of(pod: Pod, grace_s: int) -> tuple[float, float]:
-    """p50 and p95 seconds from eviction to gone: the grace period is the longest it can be."""
+def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float, float]:
+    """p50 and p95 seconds from eviction to gone: the grace period is the longest it can be. `seen`: sorted stops of its
+    kind; without any it may be anything from `SHORTEST_STOP_S` on, half of all below the geometric mean of both."""
     if pod.finished:
         return 0.0, 0.0
-    return min(ASSUMED_STOP_S, float(grace_s)), float(grace_s)
+    if not seen:
+        return sqrt(min(SHORTEST_STOP_S, grace_s) * grace_s), float(grace_s)
+    slow_s = _at(seen, 0.95) * (SLOWER if len(seen) < MIN_SAMPLES else 1.0)
+    return min(_at(seen, 0.5), float(grace_s)), min(slow_s, float(grace_s))
+
+
+def template_of(pod: Pod) -> str:
+    """``shop/ReplicaSet/web-5f7c9d``: what was made from one template; "" for a pod without an owner."""
+    return f"{pod.namespace}/{pod.owner.kind}/{pod.owner.name}" if pod.owner is not None else ""
+
+
+def _owner_of(template: str) -> str:
+    """What makes the templates: the names of ReplicaSets and of a CronJob's Jobs are its own with a suffix."""
+    return template.rpartition("-")[0] if "/ReplicaSet/" in template or "/Job/" in template else template
+
+
+@dataclass(frozen=True, slots=True)
+class StopTimes:
+    """Seconds, sorted, that pods were seen to stop; build it with `learn_stops`."""
+
+    by_template: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    by_owner: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def of(self, pod: Pod) -> Sequence[float]:
+        """Those of its template, else of its owner; none where nobody saw any."""
+        if not self.by_owner:
+            return ()
+        template = template_of(pod)
+        return self.by_template.get(template) or self.by_owner.get(_owner_of(template), ())
+
+
+def learn_stops(seen: Iterable[tuple[str, float]]) -> StopTimes:
+    """Of stops by template."""
+    by_template: dict[str, list[float]] = defaultdict(list)
+    by_owner: dict[str, list[float]] = defaultdict(list)
+    for template, seconds in sorted(seen):
+        by_template[template].append(seconds)
+        by_owner[_owner_of(template)].append(seconds)
+    return StopTimes(by_template, {owner: sorted(stops) for owner, stops in by_owner.items()})
 
 
 def _steady(found: Sequence[float]) -> list[float]:

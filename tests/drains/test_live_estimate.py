@@ -1,0 +1,102 @@
+"""How long a run still takes, by what it has seen: of pods whose stop times no plan knew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.flows.run.draining import Draining
+from tests.drains import virtual
+from tests.drains.shapes import App, Shape, small
+from tests.drains.worlds import World
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+
+NEAR = 0.20
+
+APPS = (
+    App("shop", 9, together=3),
+    App("api", 6, away="50%", together=2, first=1),
+    App("db", 4, away="", set_of="StatefulSet", start_s=5.0),
+    App("batch", 8, away="2", together=2),
+)
+
+
+class Steady(World):
+    """Its pods start as fast as a plan reads."""
+
+    __slots__ = ()
+
+    def start_s(self, pod: Pod) -> float:
+        return Shape.start_s(self, pod)
+
+
+def shown(shape: Shape, stops: tuple[tuple[str, float], ...] = ()) -> tuple[list[Standing], float]:
+    """Whatever was shown of the run, and how long it took."""
+    stage, _, cluster, plan = virtual.planned(shape, stops=stops)
+    stage.start(shape)
+    journal = KeptJournal()
+    engine, found = Engine(plan, Seen(cluster)), list[Standing]()
+    field, clock = StageField(stage, journal), StageClock(stage)
+    ended = Draining(
+        engine, field, journal, OwnLock(), clock, Scribe(), lambda moments: None, show=found.append
+    ).to_the_end()
+    assert ended.whole
+    return found, ended.record.drain_s
+
+
+def stopping(stop_s: float) -> Shape:
+    """Pods of all its workloads take so long, which nothing that a plan reads says."""
+    shape = small()
+    return replace(shape, apps=tuple(replace(app, stop_s=stop_s) for app in shape.apps))
+
+
+SHAPES: dict[str, Shape] = {
+    **{f"all of them stop in {seconds} s": stopping(seconds) for seconds in (0, 1, 5, 12, 25)},
+    "some stop in 2 s, others in 12 s": small(),
+    **{f"{share:.0%} of the grace period": Steady(APPS, 3, 2, stops=(share, share)) for share in (0.1, 0.6, 1.0)},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_within_a_fifth_of_the_truth_once_a_fifth_of_the_pods_are_gone(shape: Shape) -> None:
+    found, took_s = shown(shape)
+    later = [each for each in found if each.gone >= each.pods / 5]
+    assert later[0].gone < later[0].pods / 2
+    for each in later:
+        assert each.left_s is not None
+        assert abs(each.at_s + each.left_s - took_s) <= NEAR * took_s, each.said
+
+
+def test_the_plan_alone_would_be_further_from_it() -> None:
+    """Else nothing was learned."""
+    found, took_s = shown(stopping(0))
+    assert found[0].planned_s is not None and abs(found[0].planned_s - took_s) > NEAR * took_s
+
+
+def test_as_long_as_no_pod_of_a_workload_has_stopped_it_is_a_range_that_says_why() -> None:
+    found, took_s = shown(stopping(12))
+    first = next(each for each in found if each.unmeasured)
+    assert first.slow_left_s is not None and first.left_s is not None
+    assert first.at_s + first.slow_left_s >= took_s
+    assert "left (how long pods of" in first.said and "is not measured yet" in first.said
+    assert found[-1].unmeasured == 0
+
+
+def test_what_was_measured_before_is_no_range() -> None:
+    """By a journal of an earlier run of the same cluster."""
+    shape = stopping(12)
+    shape = replace(shape, apps=tuple(replace(app, start_s=20.0) for app in shape.apps))
+    stops = tuple((f"default/ReplicaSet/{app.name}", 12.0) for app in shape.apps for _ in range(3))
+    wide, narrow = (virtual.planned(shape, stops=each).plan.estimate for each in ((), stops))
+    assert wide is not None and narrow is not None
+    assert narrow.p95_s - narrow.p50_s < (wide.p95_s - wide.p50_s) / 3
+    assert "pods stop as fast as they did in earlier runs" in narrow.assumptions
+    found, took_s = shown(shape, stops)
+    assert not any(each.unmeasured for each in found)
+    assert abs(narrow.p50_s - took_s) <= NEAR * took_s
