@@ -160,7 +160,10 @@ def test_order_files_that_cannot_be_read(path: str, said: str) -> None:
 def test_the_order_of_the_file_is_kept_and_others_follow_by_name(tmp_path: Path) -> None:
     path = order_file(tmp_path, "old-2\n")
     assert plan(*NODES, "--order-file", path, "-o", "name").out == "node/old-2\nnode/old-0\nnode/old-1\n"
-    assert "The order is that of --order-file; other nodes follow, by name.\n" in plan(*NODES, "--order-file", path).out
+    assert (
+        "The order is that of --order-file; other nodes follow, by name.\n"
+        in plan(*NODES, "--order-file", path, "-o", "wide").out
+    )
 
 
 def test_what_a_plan_prints_as_names_can_be_its_order(tmp_path: Path) -> None:
