@@ -28,7 +28,7 @@ def ended(record: Record) -> RunView:
 
 
 def with_holds(*holds: tuple[float, Happened, str], **changed: float) -> RunView:
-    record = rehearsed_demo().record
+    record = replace(rehearsed_demo().record, drained_s=None)
     moments = tuple(Moment(at_s, what, "the drain", "", why) for at_s, what, why in holds)
     others = (each for each in record.moments if each.what not in (Happened.HELD, Happened.RELEASED))
     return ended(replace(record, moments=(*others, *moments), **changed))  # type: ignore[arg-type]
@@ -37,7 +37,7 @@ def with_holds(*holds: tuple[float, Happened, str], **changed: float) -> RunView
 def test_time_is_told_against_the_figure_that_users_were_told() -> None:
     estimate = rehearsed_demo().plan.estimate
     assert estimate is not None
-    late = ended(replace(rehearsed_demo().record, ended_s=estimate.p50_s + 30))
+    late = ended(replace(rehearsed_demo().record, ended_s=estimate.p50_s + 30, drained_s=None))
     share = f"{30 / estimate.p50_s:+.0%}"
     assert against_plan(late)[0] == f"It took 30s longer than p50 (2m20s, {share}), within p95 (6m21s)."
 
@@ -47,7 +47,7 @@ def test_the_result_says_where_the_difference_came_from() -> None:
     assert estimate is not None
     causes = {Cause.STOPPING: -40.0, Cause.STARTING: 95.0, Cause.HOLDS: 0.0, Cause.BUDGETS: 2.0}
     took_s = estimate.p50_s + 57
-    view = ended(replace(rehearsed_demo().record, ended_s=took_s, causes=causes))
+    view = ended(replace(rehearsed_demo().record, ended_s=took_s, drained_s=None, causes=causes))
     assert against_plan(view)[0].endswith("within p95 (6m21s): starting +1m35s, stopping -40s.")
     errors: Any = document(view)["errors"]
     assert errors["p50"] == pytest.approx(57) and errors["p95"] == pytest.approx(took_s - estimate.p95_s, abs=0.01)
