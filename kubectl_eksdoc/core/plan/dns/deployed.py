@@ -44,7 +44,8 @@ class Deployed:
     """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
     the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
     `grace_by`: who owns the grace period, "" where nobody is told. `environment`: the variables that its container is
-    given as they are; `alone`: beside the Corefile no other file is mounted, which it could import."""
+    given as they are; `alone`: beside the Corefile no other file is mounted, which it could import. `own_build`: its
+    image is not known to be one that CoreDNS, Kubernetes or EKS build, so it may have plugins of its own."""
 
     replicas: int
     version: str
@@ -59,6 +60,7 @@ class Deployed:
     liveness: Probe | None = None
     environment: tuple[tuple[str, str], ...] = ()
     alone: bool = False
+    own_build: bool = False
 
 
 def deployed(doc: Doc) -> Deployed:
@@ -68,11 +70,11 @@ def deployed(doc: Doc) -> Deployed:
     container = _container(pod)
     grace = pod.get("terminationGracePeriodSeconds")
     replicas = at(doc, "spec", "replicas")
-    image = str(container.get("image") or "")
+    repository, tag = _image(str(container.get("image") or ""))
     owners = _owners(doc, _GRACE)
     return Deployed(
         replicas if isinstance(replicas, int) else 1,
-        image.partition("@")[0].rpartition(":")[2] if ":" in image.rpartition("/")[2] else "",
+        tag,
         grace if isinstance(grace, int) else DEFAULT_GRACE_S,
         _pre_stop(at(container, "lifecycle", "preStop")),
         _probe(container.get("readinessProbe"), container),
@@ -88,9 +90,12 @@ def deployed(doc: Doc) -> Deployed:
             if "name" in each and "value" in each
         ),
         _alone(pod, container),
+        not repository.endswith(_BUILDS),
     )
 
 
+_BUILDS = ("eks/coredns", "coredns/coredns", "k8s.gcr.io/coredns", "registry.k8s.io/coredns")
+"""As the repositories of those that build it without further plugins end, also where they are mirrored."""
 EKS = "eks"
 """The field manager of EKS's add-ons."""
 _GRACE = ("f:spec", "f:template", "f:spec", "f:terminationGracePeriodSeconds")
@@ -121,6 +126,15 @@ def _owners(doc: Doc, path: tuple[str, ...]) -> str:
 def _managers(doc: Doc) -> set[str]:
     entries = at(doc, "metadata", "managedFields")
     return {str(each.get("manager")) for each in entries or () if isinstance(each, dict)}
+
+
+def _image(image: str) -> tuple[str, str]:
+    """Its repository and its tag, "" for none."""
+    named = image.partition("@")[0]
+    if ":" not in named.rpartition("/")[2]:
+        return named, ""
+    repository, _, tag = named.rpartition(":")
+    return repository, tag
 
 
 def _container(pod: Doc) -> Doc:

@@ -80,7 +80,8 @@ class DnsFacts:
         of = self.deployed
         known = of if isinstance(of, Deployed) else None
         wanted = version or (known.version if known else "")
-        return judged(corefile, versions.parse(wanted), known is not None and known.alone)
+        alone, own_build = (known.alone, known.own_build) if known is not None else (False, False)
+        return judged(corefile, versions.parse(wanted), alone, own_build)
 
     @property
     def corefile_by(self) -> str:

@@ -39,13 +39,15 @@ class Judged:
         return False if self.refusals else None if self.doubts else True
 
 
-def judged(corefile: Corefile | Refusal, version: Version | None = DEFAULT, alone: bool = False) -> Judged:
+def judged(
+    corefile: Corefile | Refusal, version: Version | None = DEFAULT, alone: bool = False, own_build: bool = False
+) -> Judged:
     """By a CoreDNS of `version`; None for one that is not known, of which only what holds for all is said. `alone`: no
-    file lies beside the Corefile that it could import."""
+    file lies beside the Corefile that it could import; `own_build`: it may have plugins of its own."""
     if isinstance(corefile, Refusal):
         return Judged((corefile,))
     if version is None:
-        return _by_all(corefile, alone)
+        return _by_all(corefile, alone, own_build)
     lost = tuple(_not_found(corefile)) if alone else ()
     if lost:
         return Judged(lost)
@@ -53,7 +55,7 @@ def judged(corefile: Corefile | Refusal, version: Version | None = DEFAULT, alon
     doubts = [f"it imports {', '.join(files)}"] if files else []
     if version.older_than(OLDEST):
         doubts.append(f"the options of CoreDNS {version} are not known")
-    refusals = [*_unknown(corefile, version, doubts), *zone_refusals(corefile)]
+    refusals = [*_unknown(corefile, version, own_build, doubts), *zone_refusals(corefile)]
     refusals += _of_plugins(corefile, version, doubts)
     refusals += [*_of_listeners(corefile, doubts), *server_refusals(corefile)]
     return Judged(tuple(refusals), tuple(doubts))
@@ -83,14 +85,14 @@ def _not_found(corefile: Corefile) -> Iterator[Refusal]:
             yield Refusal(f"Error during parsing: File to import not found: {name}", each.target.line)
 
 
-def _by_all(corefile: Corefile, alone: bool) -> Judged:
+def _by_all(corefile: Corefile, alone: bool, own_build: bool) -> Judged:
     """What the default refuses and an old one as well is refused by all between."""
-    now, old = judged(corefile, DEFAULT, alone), judged(corefile, Version(1, 6, 6), alone)
+    now, old = (judged(corefile, each, alone, own_build) for each in (DEFAULT, Version(1, 6, 6)))
     both = tuple(each for each in now.refusals if each in old.refusals)
     return Judged(both, (*now.doubts, "the version of CoreDNS is not known"))
 
 
-def _unknown(corefile: Corefile, version: Version, doubts: list[str]) -> Iterator[Refusal]:
+def _unknown(corefile: Corefile, version: Version, own_build: bool, doubts: list[str]) -> Iterator[Refusal]:
     """Plugins that this version does not have."""
     for each in _directives(corefile):
         plugin = plugins().get(each.name)
@@ -98,7 +100,7 @@ def _unknown(corefile: Corefile, version: Version, doubts: list[str]) -> Iterato
             doubts.append(f"the plugin of line {each.line} is named by the environment")
         elif plugin is not None and plugin.known_to(min(version, NEWEST)):
             continue
-        elif version > NEWEST:
+        elif version > NEWEST or (own_build and plugin is None):
             doubts.append(f"whether CoreDNS {version} has a plugin {each.name} (line {each.line})")
         else:
             yield Refusal(f"Error during parsing: Unknown directive '{each.name}'", each.line)

@@ -340,6 +340,18 @@ def test_what_a_version_does_not_know_is_a_matter_of_that_version() -> None:
     assert "dns-corefile-refused" in findings(facts(doc=old, text=COREFILE.replace("forward .", "proxy .")))
 
 
+def test_an_image_of_ones_own_may_have_plugins_of_its_own() -> None:
+    """And still it has none of those that CoreDNS has taken out."""
+    own = deployment(container={"image": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/dns:v1.11.4"})
+    text = COREFILE.replace("    loop\n", "    loop\n    unbound\n")
+    found = findings(facts(doc=own, text=text))
+    assert "dns-corefile-refused" not in found and "has a plugin unbound" in found["dns-corefile-unknown"].message
+    assert "Unknown directive 'unbound'" in findings(facts(text=text))["dns-corefile-refused"].message
+    assert "dns-corefile-refused" in findings(facts(doc=own, text=COREFILE.replace("forward .", "proxy .")))
+    for image in ("docker.io/coredns/coredns:1.11.4", "registry.k8s.io/coredns/coredns:v1.11.4@sha256:1"):
+        assert "dns-corefile-refused" in findings(facts(doc=deployment(container={"image": image}), text=text))
+
+
 def test_while_coredns_would_refuse_its_corefile_no_new_pods_are_proposed() -> None:
     made = replace(on_spot(both=True), objects=facts(text=COREFILE.replace("forward .", "proxy .")).objects)
     found = plan_dns(made)
