@@ -191,8 +191,12 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
     from kubectl_eksdoc.host.journals.journal_file import read_run, runs, runs_folder
 
     found: dict[str, Entries] = {}
-    folder = runs_folder(environ, environ.get("HOME", ""))
-    for run in reversed(runs(folder) if cluster else ()):
+    try:
+        folder = runs_folder(environ, environ.get("HOME", ""))
+        names = runs(folder) if cluster else ()
+    except LocalJournalError:  # a plan needs none of them
+        return found
+    for run in reversed(names):
         try:
             entries = read_run(folder, run)
         except LocalJournalError:

@@ -119,7 +119,7 @@ def test_what_coredns_would_not_take_is_refused_by_each(world: World) -> None:
     world.sets(COREFILE.replace("reload", "reload 1s"))
     world.passes(120)
     assert "interval value must be greater" in world.log(world.pods[0], 121).refused
-    world.sets(COREFILE.replace("reload", "reload {"))
+    world.sets(COREFILE.rstrip().removesuffix("}"))
     world.passes(120)
     assert "Syntax error" in world.log(world.pods[0], 121).refused
 

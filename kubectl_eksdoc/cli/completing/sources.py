@@ -129,6 +129,7 @@ FLAGS: Mapping[str, Follows] = {
     "--fault": Takes(Own.FAULTS),
     "--fix": Takes(Own.FIXES),
     "--to": Words({"latest": "the newest version for this cluster"}),
+    "--coredns-version": Free("written by hand, as 1.13.1"),
     "--set": Words({"lameduck=": "how long a CoreDNS that ends still answers"}),
     # numbers and times
     **dict.fromkeys(
