@@ -8,8 +8,9 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python -m
 PIP    := $(PY) pip --disable-pip-version-check
 SETUP  := setup.cfg pyproject.toml constraints.txt
-# Many tests wait for processes and clocks, so two of them share a core.
-WORKERS = $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores + (cores + 1) / 2)))
+# Some tests wait for processes and clocks, and most of the long ones do.
+CORES   = $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+WORKERS = $(shell echo $$(( $(CORES) + ($(CORES) + 1) / 2 )))
 # Rewriting assertions takes three times as long as importing the tests: only what failed is run again with it.
 PYTEST  = $(PY) pytest -q --assert=plain --durations=10 --durations-min=0.01 -n $(WORKERS) --dist worksteal
 DETAILS = { $(PY) pytest -q --last-failed --last-failed-no-failures none; exit 1; }
@@ -53,6 +54,7 @@ quick: $(VENV)/.installed-test
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not long" || $(DETAILS)
 
+test-long: WORKERS = $(shell echo $$((2 * $(CORES))))
 test-long: $(VENV)/.installed-test
 	export EKSDOC_EXAMPLES=all; $(PYTEST) -m "long or hypothesis" || $(DETAILS)
 
