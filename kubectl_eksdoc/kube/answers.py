@@ -83,7 +83,7 @@ class Answer:
         """The message of a Status, else the beginning of what was sent."""
         message = self.document.get("message")
         if isinstance(message, str):
-            return message
+            return addresses_in(message)
         return addresses_in(" ".join(self.body[:2000].decode("utf-8", "replace").split()))[:200]
 
     def retry_after(self, now: datetime) -> float | None:

@@ -92,3 +92,13 @@ def test_nonsense_in_a_status_is_left_out(document: Any) -> None:
     found = answered(429, document)
     assert isinstance(found, Status) and found.code == 429
     assert found.details in (None, Details()) and found.message == found.reason == ""
+
+
+def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
+    """A webhook's, for one: it goes into journals."""
+    said = 'failed calling webhook "a": Post "https://admin:hunter2@hook.shop.svc:443/check?timeout=10s&sig=hunter2"'
+    causes = [{"reason": "x", "message": said}]
+    status = answered(500, {"kind": "Status", "message": said, "details": {"causes": causes}})
+    assert isinstance(status, Status) and status.details is not None
+    assert status.message == 'failed calling webhook "a": Post "https://hook.shop.svc:443/check"'
+    assert status.details.causes[0].message == status.message

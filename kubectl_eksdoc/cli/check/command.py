@@ -216,11 +216,15 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
     """What nothing looks at must not pass.
 
     Raises:
-        UsageError: none of the findings that were asked for stands before that step, or manifests are not judged.
+        UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
+            judged.
     """
     from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+    from kubectl_eksdoc.core.plan.check.areas import Gate
     from kubectl_eksdoc.core.plan.check.registry import chosen
 
+    if not checks and chosen(request.only, Gate(request.gate) if request.gate else None):
+        raise UsageError(f"--without leaves out all of {', '.join(request.only)}", "Choose others, or leave it in.")
     if not checks:
         gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
         where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."

@@ -65,6 +65,12 @@ def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
     assert run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "after").code == 1
 
 
+def test_what_is_chosen_and_left_out_does_not_pass() -> None:
+    ran = run_cli("check", "--demo", "--only", "api-in-helm", "--without", "helm-releases")
+    assert ran.code == 2 and "error: --without leaves out all of api-in-helm\n" in ran.err
+    assert "--gate" not in ran.err
+
+
 def test_files_that_nobody_named_are_not_well(tmp_path: Path) -> None:
     ran = run_cli("check", "--demo", "--only", IN_MANIFEST.name)
     assert ran.code == 2 and "Name them with -f." in ran.err
