@@ -13,6 +13,9 @@ from typing import Any
 from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import ClusterError, Unreachable
 
+MOST_SAID = 4000
+"""Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""
+
 
 class NotServed(ClusterError):
     """404: the server does not know the resource."""
@@ -83,7 +86,7 @@ class Answer:
         """The message of a Status, else the beginning of what was sent."""
         message = self.document.get("message")
         if isinstance(message, str):
-            return addresses_in(message)
+            return addresses_in(message[:MOST_SAID])
         return addresses_in(" ".join(self.body[:2000].decode("utf-8", "replace").split()))[:200]
 
     def retry_after(self, now: datetime) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.rules.addresses import address, addresses_in
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
-from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.answers import MOST_SAID, Answer
 from kubectl_eksdoc.kube.surroundings import utc_now
 
 
@@ -40,7 +40,7 @@ def _told(code: int, document: Mapping[str, Any]) -> Status:
     return Status(
         code,
         _text(document, "reason"),
-        addresses_in(_text(document, "message")),
+        addresses_in(_text(document, "message")[:MOST_SAID]),
         _details(details) if isinstance(details, dict) else None,
     )
 
@@ -53,7 +53,7 @@ def _details(given: Mapping[str, Any]) -> Details:
         kind=_text(given, "kind"),
         uid=_text(given, "uid"),
         causes=tuple(
-            Cause(_text(each, "reason"), addresses_in(_text(each, "message")), _text(each, "field"))
+            Cause(_text(each, "reason"), addresses_in(_text(each, "message")[:MOST_SAID]), _text(each, "field"))
             for each in (causes if isinstance(causes, list) else ())
             if isinstance(each, dict)
         ),

@@ -102,3 +102,8 @@ def test_addresses_in_what_a_server_says_are_printed_as_all_others() -> None:
     assert isinstance(status, Status) and status.details is not None
     assert status.message == 'failed calling webhook "a": Post "https://hook.shop.svc:443/check"'
     assert status.details.causes[0].message == status.message
+
+
+def test_a_message_is_cut() -> None:
+    status = answered(500, {"kind": "Status", "message": "x" * 100_000})
+    assert isinstance(status, Status) and len(status.message) == 4000
