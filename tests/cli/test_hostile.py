@@ -152,7 +152,7 @@ def test_a_version_without_an_end(tmp_path: Path, behaviour: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", ["drain plan -l !x", "check --target 1.36", "rehearse -l !x"])
+@pytest.mark.parametrize("command", ["drain plan -l !x -o wide", "check --target 1.36", "rehearse -l !x"])
 def test_a_kind_that_others_do_without(tmp_path: Path, command: str) -> None:
     """Its list does not end: it is unknown. It takes all the time: nothing else can be read, and that is no answer."""
     with ApiServer() as server:

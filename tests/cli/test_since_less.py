@@ -64,7 +64,7 @@ def gone(told: dict[str, Any]) -> list[tuple[str, str]]:
         [
             ("check", "replicasets", "pod-several-budgets"),
             ("drain plan", "replicasets", "pod-protected"),
-            ("check", "deployments", "dns-readiness-asks-health"),
+            ("check", "deployments", "interruption-setting"),
             ("check", "serviceaccounts", "interruption-rights"),
             ("imds-probe", "ec2nodeclasses", "imds-roles-unknown"),
             ("check", "poddisruptionbudgets", "budget-never-allows"),

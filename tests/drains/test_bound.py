@@ -59,9 +59,11 @@ def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]
 
 @pytest.mark.parametrize("seed", [0, 3, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(100, 160))])
 def test_no_run_is_faster_than_its_plans_bound(seed: int) -> None:
-    """Pods stop after nothing to their grace period, and the plan knows nothing of it."""
+    """Pods stop after nothing to their grace period, and the plan knows nothing of it. In one world a node waits for a
+    new one that nobody adds."""
     found = held(seed)
-    assert found is not None and not list(too_fast([found])), found
+    assert (found is None) == (seed == 141)
+    assert found is None or not list(too_fast([found])), found
 
 
 @pytest.mark.parametrize("watch", DRAINS)

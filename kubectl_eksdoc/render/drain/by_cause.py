@@ -80,9 +80,14 @@ def _cause(
     code: str, groups: list[Group], freed: tuple[str, ...], keeps: Mapping[str, frozenset[str]], view: DrainView
 ) -> Cause:
     nodes = tuple(node for node in keeps if any(node in group.nodes for group in groups))
-    subjects = tuple(dict.fromkeys(group.short or ", ".join(group.names) for group in groups))
+    subjects = tuple(dict.fromkeys(_about(group) for group in groups))
     text, command = _fix(code, groups, view)
     return Cause(code, subjects, nodes, freed, sum(keeps[node] == {code} for node in freed), text, command)
+
+
+def _about(group: Group) -> str:
+    """Of the whole cluster: what is wrong, as its name says nothing."""
+    return group.first.message if group.first.subject.kind == "Cluster" else group.short or ", ".join(group.names)
 
 
 def _fix(code: str, groups: list[Group], view: DrainView) -> tuple[str, str]:

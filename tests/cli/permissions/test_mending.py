@@ -103,7 +103,7 @@ CHANGES = (
     ),
     Change(
         "imds-probe --apply",
-        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 5m",
+        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 20s",
         grounds.metadata,
         DONE,
         ("imds-probe",),
@@ -111,7 +111,7 @@ CHANGES = (
     ),
     Change(
         "imds-probe --apply",
-        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 5m",
+        f"{_FIX} template-version --nodegroup blue --expect-nodes 1 --watch-for 20s",
         grounds.metadata,
         LOST,
         ("imds-probe",),

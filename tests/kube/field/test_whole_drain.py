@@ -159,7 +159,7 @@ def test_the_same_though_every_watch_goes_wrong(tmp_path: Path, fault: str) -> N
     check(*drain(api, tmp_path, fault), api)
 
 
-MIXED = [(), ("reset@30%", "watch-cut=3", "answer-lost@5%", "throttled@5%", "watch-expired=9")]
+MIXED = [(), ("answer-lost@5%", "throttled@5%", "watch-expired=9")]
 
 
 @pytest.mark.long
