@@ -28,7 +28,6 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-
     from kubectl_eksdoc.kube.aws_access import aws_access
     from kubectl_eksdoc.kube.choice import choose
     from kubectl_eksdoc.kube.identity import identify

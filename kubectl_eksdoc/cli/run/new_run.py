@@ -58,9 +58,9 @@ class Read:
 
 
 def read_and_plan(
-    wanted: NewRun, around: Surroundings, progress: Progress | None = None, *, under_lock: bool = False
+    wanted: NewRun, around: Surroundings, progress: Progress | None = None, before: Read | None = None
 ) -> Read:
-    """`under_lock`: the cluster has answered before.
+    """`before`: what was read and shown; how long pods took to stop in earlier runs is not read again.
 
     Raises:
         EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
@@ -71,9 +71,10 @@ def read_and_plan(
     options, plan = wanted.plan.options, wanted.plan
     given = Identity(cluster=options.cluster_name, region=options.region)
     try:
-        waiting = run_options.waiting(wanted.limits, around, answered=under_lock)
+        waiting = run_options.waiting(wanted.limits, around, answered=before is not None)
         reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
-        return Read(*plan_drain(reader, plan.targeting, plan.policy, given, _stops(wanted, around)))
+        stops = _stops(wanted, around) if before is None else lambda _: before.cluster.stops
+        return Read(*plan_drain(reader, plan.targeting, plan.policy, given, stops))
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
 
@@ -137,7 +138,7 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
 
     with carrying.open() as world:
         keeping = carrying.keeping
-        fresh = read_and_plan(wanted, around, under_lock=True)
+        fresh = read_and_plan(wanted, around, before=read)
         check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", PLAN_AGAIN)
         _check_typed(read, fresh)
         asked = (*words_of(as_given(wanted)), *run_options.words_of(wanted.limits, wanted.hooks))

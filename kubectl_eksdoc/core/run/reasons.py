@@ -32,7 +32,9 @@ class Reason(NamedTuple):
 
 def reasons(engine: Engine, now_s: float) -> tuple[Reason, ...]:
     """What the run waits for now, what holds all of it first."""
-    return (*_of_run(engine, now_s), *_of_pods(engine, now_s), *_of_nodes(engine, now_s), *_of_ends(engine, now_s))
+    usual = _usual(engine)
+    of_pods, of_ends = _of_pods(engine, usual, now_s), _of_ends(engine, usual, now_s)
+    return (*_of_run(engine, now_s), *of_pods, *_of_nodes(engine, now_s), *of_ends)
 
 
 def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
@@ -42,12 +44,11 @@ def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
         yield Reason("", f"the next wave is begun in {in_words(round(engine.bakes_left_s(now_s)))}")
 
 
-def _of_pods(engine: Engine, now_s: float) -> Iterator[Reason]:
+def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
     """Those that wait for the same budget are one reason."""
     of_budgets: dict[str, Reason] = {}
     others: list[Reason] = []
     pursuits = {each.pod.key: each for node in engine.nodes for each in node.pursuits.values()}
-    usual = _usual(engine)
     for waits in waiting(engine, list(engine.nodes), now_s):
         pursuit = pursuits[waits.pod]
         of, for_s = f"{waits.pod} on {waits.node}", engine.refused_s(pursuit, now_s)
@@ -114,9 +115,8 @@ def _of_nodes(engine: Engine, now_s: float) -> Iterator[Reason]:
             yield Reason(node.name, f"it waits for new nodes in the place of {', '.join(needs)}")
 
 
-def _of_ends(engine: Engine, now_s: float) -> Iterator[Reason]:
+def _of_ends(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:
     """Replacements that are not Ready, when that is all that is waited for; those without a node in any case."""
-    usual = _usual(engine)
     pods = engine.unready if engine.drained else engine.pending
     for pod in sorted(pods, key=lambda each: each.key):
         yield Reason("", _state(engine, pod, now_s), None, _usually(pod, usual), _describe(pod))

@@ -44,6 +44,9 @@ OVERDUE = 1.2
 SEEN_S = 1.0
 """So long after an eviction its replacement may not have been seen."""
 
+LATE = 0.1
+"""What is late goes on for this share of the time that has passed."""
+
 
 class Left(NamedTuple):
     """Seconds that a run still takes. `slow_s`: if pods of the `unmeasured` workloads, of which none has stopped in
@@ -135,13 +138,15 @@ class _Rest:
         self._now_s = now_s
         self._moves = {move.uid: move for _, moves in rerun.nodes for move in moves}
         self._nodes = {node.name: node for node in engine.nodes}
+        self._pursuits = {uid: each for node in self._nodes.values() for uid, each in node.pursuits.items()}
+        self._flights = sorted(self._in_flight(), key=lambda flight: flight.since_s)
         self._stops = self._expected_stops()
 
     def timed(self) -> Left | None:
         """None where it does not come to an end."""
         seconds = self._takes_s(self._stops)
         unknown = {uid for uid, move in self._moves.items() if move.kin} & self._stops.keys()
-        pods = {uid: self._pursuit(uid).pod for uid in unknown}
+        pods = {uid: self._pursuits[uid].pod for uid in unknown}
         unknown = {uid for uid in unknown if template_of(pods[uid]) not in self._measured.stops}
         if seconds is None or not unknown:
             return None if seconds is None else Left(seconds, seconds)
@@ -199,7 +204,7 @@ class _Rest:
         """What is taken of budgets by pods that were asked for, as long as their replacements are not Ready."""
         free = dict(self._rerun.terms.slots)
         missing, unready = self._missing()
-        for flight in sorted(self._flights(), key=lambda flight: flight.since_s):
+        for flight in self._flights:
             move, never = flight.move, flight.move.after is Replacement.NEVER
             hold_s = 0.0 if never else self._holds_s(flight, stops, missing, unready)
             if hold_s is None or any(free.get(limit, 0) <= 0 for limit in move.limits):
@@ -210,7 +215,7 @@ class _Rest:
 
     def _missing(self) -> tuple[Counter[str], Counter[str]]:
         """How many replacements are not Ready, by the uid of their owner, and how many of them there are already."""
-        missing = Counter(_owner(flight.pursuit.pod) for flight in self._flights() if _is_replaced(flight))
+        missing = Counter(_owner(flight.pursuit.pod) for flight in self._flights if _is_replaced(flight))
         missing.subtract(each.owner for each in self._engine.arrivals if each.ready_s is not None)
         return missing, Counter(_owner(pod) for pod in self._engine.unready)
 
@@ -232,15 +237,14 @@ class _Rest:
             return start_s * (before + 0.5)  # it is made when those before it are Ready, as an ordered StatefulSet does
         return _still(start_s, waited_s if move.after is Replacement.AFTER_GONE else flight.since_s)
 
-    def _flights(self) -> Iterator[_Flight]:
-        for node in self._nodes.values():
-            for uid, pursuit in node.pursuits.items():
-                move = self._move(uid)
-                if not move.limits or uid not in self._measured.asked_s:
-                    continue
-                gone_s = self._measured.gone_s.get(uid)
-                gone_since_s = None if gone_s is None else self._now_s - gone_s
-                yield _Flight(move, pursuit, self._now_s - self._measured.asked_s[uid], gone_since_s)
+    def _in_flight(self) -> Iterator[_Flight]:
+        for uid, pursuit in self._pursuits.items():
+            move = self._move(uid)
+            if not move.limits or uid not in self._measured.asked_s:
+                continue
+            gone_s = self._measured.gone_s.get(uid)
+            gone_since_s = None if gone_s is None else self._now_s - gone_s
+            yield _Flight(move, pursuit, self._now_s - self._measured.asked_s[uid], gone_since_s)
 
     def _waits_s(self, pursuit: Pursuit, move: Move, is_begun: bool) -> float:
         """So long it cannot be asked for."""
@@ -295,26 +299,21 @@ class _Rest:
     def _by_template(self) -> dict[str, list[tuple[str, Pursuit]]]:
         """The pods that are evicted and have not gone."""
         found: dict[str, list[tuple[str, Pursuit]]] = defaultdict(list)
-        for node in self._nodes.values():
-            for uid, pursuit in node.pursuits.items():
-                if not pursuit.over and pursuit.eviction.manner.means is Means.EVICTION:
-                    found[template_of(pursuit.pod) or uid].append((uid, pursuit))
+        for uid, pursuit in self._pursuits.items():
+            if not pursuit.over and pursuit.eviction.manner.means is Means.EVICTION:
+                found[template_of(pursuit.pod) or uid].append((uid, pursuit))
         return found
 
     def _as_planned(self) -> dict[str, float]:
         """Of what goes by another way than an eviction nothing is learned."""
         return {
             uid: self._move(uid).stop_s
-            for node in self._nodes.values()
-            for uid, pursuit in node.pursuits.items()
+            for uid, pursuit in self._pursuits.items()
             if not pursuit.over and (pursuit.eviction.manner.means is not Means.EVICTION or pursuit.pod.finished)
         }
 
     def _is_leaving(self, uid: str) -> bool:
         return uid in self._measured.asked_s and uid not in self._measured.gone_s
-
-    def _pursuit(self, uid: str) -> Pursuit:
-        return next(node.pursuits[uid] for node in self._nodes.values() if uid in node.pursuits)
 
     def _move(self, uid: str) -> Move:
         """A pod that came after the plan was made is in no budget's way, as far as one knows."""
@@ -336,9 +335,6 @@ def _owner(pod: Pod) -> str:
 def _still(seconds: float, passed_s: float) -> float:
     """Of what should take so long and has begun. What is late already goes on to be."""
     return max(seconds - passed_s, LATE * passed_s)
-
-
-LATE = 0.1
 
 
 def _spread(count: int, least_s: float, most_s: float) -> list[float]:

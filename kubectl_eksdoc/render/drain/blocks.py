@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Advice, Group
+from kubectl_eksdoc.render.drain.invocation import NextStep
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown, wrap
@@ -91,3 +92,9 @@ def _remedies(each: Sequence[Advice], look: Look) -> list[str]:
 def command_line(command: str, look: Look) -> str:
     """A line end in a command would run what stands behind it when it is pasted: it is escaped like all else."""
     return _MARGIN * 2 + shown(command, look)
+
+
+def step_lines(step: NextStep, look: Look) -> list[str]:
+    """What is to be done next, and the command that does it."""
+    lines = wrap(shown(step.text + (":" if step.command else "."), look), look.columns, "  ")
+    return [*lines, command_line(step.command, look)] if step.command else lines

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.render.drain import fence, rows, steps
-from kubectl_eksdoc.render.drain.blocks import command_line
+from kubectl_eksdoc.render.drain.blocks import command_line, step_lines
 from kubectl_eksdoc.render.drain.by_cause import Cause, causes_of
 from kubectl_eksdoc.render.drain.comparison import screen as compared
-from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import joining, ordered_by
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, OPEN, TARGET_SIGN, blocker_count, unmeasured, verdict
@@ -45,10 +44,11 @@ def page(view: DrainView, look: Look, *, next_command: bool = True) -> str:
         _next(view, look) if next_command else [],
     ]
     causes = [_cause(cause, look) for cause in causes_of(view)]
+    title = f"BLOCKERS ({blocker_count(grouped(view.blockers, view))}), by cause, each with the command for its first"
     room = MOST_LINES + 1 - _height([said, *after])
-    nodes = _nodes(view, look, room - _height([_blockers(view, causes[:_FEWEST], len(causes), look)]))
-    blockers = _fitting(view, causes, room - _height(nodes), look)
-    sections = [said, _compared(view, look), *nodes, blockers, *after]
+    nodes = _nodes(view, look, room - _height([_blockers(title, causes[:_FEWEST], len(causes), look)]))
+    blockers = _fitting(title, causes, room - _height(nodes), look)
+    sections = [said, compared.section(view, look, False), *nodes, blockers, *after]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -70,26 +70,18 @@ def _nodes(view: DrainView, look: Look, room: int) -> list[list[str]]:
             drained -= 1
 
 
-def _fitting(view: DrainView, causes: Sequence[list[str]], room: int, look: Look) -> list[str]:
+def _fitting(title: str, causes: Sequence[list[str]], room: int, look: Look) -> list[str]:
     """As many causes as there is room for."""
     number = len(causes)
-    while number > _FEWEST and _height([_blockers(view, causes[:number], len(causes), look)]) > room:
+    while number > _FEWEST and _height([_blockers(title, causes[:number], len(causes), look)]) > room:
         number -= 1
-    return _blockers(view, causes[:number], len(causes), look)
+    return _blockers(title, causes[:number], len(causes), look)
 
 
 def _verdict(view: DrainView, look: Look) -> list[str]:
     lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)]
     said = joining(view) if any(target.order for target in view.targets) else ""
     return lines + (wrap(shown(said, look), look.columns) if said else [])
-
-
-def _compared(view: DrainView, look: Look) -> list[str]:
-    if view.comparison is None:
-        return []
-    title = f"COMPARED{words.title(view.comparison, view).removeprefix('Compared')}"
-    lines = wrap(shown(title, look), look.columns, rest=_MARGIN)
-    return [*(look.paint(text, Tone.TITLE) for text in lines), *compared.lines(view.comparison, view, look, False)]
 
 
 def _titled(title: str, lines: Sequence[str], look: Look) -> list[str]:
@@ -127,9 +119,8 @@ def _skipped(view: DrainView, look: Look, most: int) -> list[str]:
     return _titled(title, lines + _more(len(left_out) - len(kept), "target", look), look)
 
 
-def _blockers(view: DrainView, causes: Sequence[list[str]], of: int, look: Look) -> list[str]:
+def _blockers(title: str, causes: Sequence[list[str]], of: int, look: Look) -> list[str]:
     """These of so many causes."""
-    title = f"BLOCKERS ({blocker_count(grouped(view.blockers, view))}), by cause, each with the command for its first"
     lines = [line for each in causes for line in each]
     return _titled(title, lines + _more(of - len(causes), "cause", look), look)
 
@@ -207,6 +198,4 @@ def _next(view: DrainView, look: Look) -> list[str]:
     step = next((each for each in found if each.text.startswith(steps.DO_IT)), found[0] if found else None)
     if step is None:
         return []
-    lines = wrap(shown(step.text + (":" if step.command else "."), look), look.columns, _MARGIN)
-    lines += [command_line(step.command, look)] if step.command else []
-    return _titled("NEXT (nothing was changed)", lines, look)
+    return _titled("NEXT (nothing was changed)", step_lines(step, look), look)

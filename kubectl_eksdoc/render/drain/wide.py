@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.render.drain import afterwards, fence, rows, timeline
 from kubectl_eksdoc.render.drain import steps as next_steps
-from kubectl_eksdoc.render.drain.blocks import block, command_line
-from kubectl_eksdoc.render.drain.comparison import screen, words
+from kubectl_eksdoc.render.drain.blocks import block, step_lines
+from kubectl_eksdoc.render.drain.comparison import screen
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.unread import unread
@@ -28,7 +28,7 @@ def wide(view: DrainView, look: Look, *, steps: bool = True) -> str:
     one would type next are left out, for a plan that is read before it is done."""
     sections: list[list[str]] = [
         _summary(view, look),
-        _compared(view, look),
+        screen.section(view, look, True),
         _blockers(view, look),
         _drained(view, look),
         _estimate(view, look),
@@ -51,15 +51,6 @@ def wide(view: DrainView, look: Look, *, steps: bool = True) -> str:
 def _summary(view: DrainView, look: Look) -> list[str]:
     lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)]
     return lines + (wrap(shown(said, look), look.columns) if (said := course(view)) else [])
-
-
-def _compared(view: DrainView, look: Look) -> list[str]:
-    if view.comparison is None:
-        return []
-    title = words.title(view.comparison, view)
-    said = f"COMPARED{title.removeprefix('Compared')}"
-    lines = wrap(shown(said, look), look.columns, rest=" " * _INDENT)
-    return [*(look.paint(text, Tone.TITLE) for text in lines), *screen.lines(view.comparison, view, look, True)]
 
 
 def _titled(title: str, lines: Sequence[str], look: Look) -> list[str]:
@@ -166,7 +157,6 @@ def _next(view: DrainView, look: Look) -> list[str]:
         look.paint(text, Tone.TITLE) for text in wrap(shown(next_steps.answer(view, look), look), look.columns, margin)
     ]
     for step in next_steps.steps(view):
-        lines += wrap(shown(step.text + (":" if step.command else "."), look), look.columns, margin)
-        lines += [command_line(step.command, look)] if step.command else []
+        lines += step_lines(step, look)
     lines += wrap(_FORMATS, look.columns, margin)
     return _titled("NEXT (nothing was changed)", lines, look)

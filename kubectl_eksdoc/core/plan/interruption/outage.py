@@ -266,20 +266,14 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
     own = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
     left = [each.name for each in own if each.name not in drained]
     if left:
-        yield Finding(
-            codes.OUTAGE,
+        yield _unknown(
+            facts,
             Severity.MEDIUM,
-            Status.UNKNOWN,
-            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
             f"{len(left)} Spot node{_s(len(left))} that neither Karpenter nor EKS made: whether a controller drains "
             "them is not known",
-            tuple(left[:_MOST]),
-            (
-                Remedy(
-                    "Run the AWS Node Termination Handler there, as a DaemonSet or with a queue, and see that it does."
-                ),
-            ),
-            missing="which controller drains these nodes",
+            left,
+            "Run the AWS Node Termination Handler there, as a DaemonSet or with a queue, and see that it does.",
+            "which controller drains these nodes",
         )
     unlabelled = sorted(
         node.name
@@ -287,16 +281,14 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
         if not node.capacity_type and node.owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
     )
     if unlabelled:
-        yield Finding(
-            codes.OUTAGE,
+        yield _unknown(
+            facts,
             Severity.LOW,
-            Status.UNKNOWN,
-            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
             f"whether {len(unlabelled)} node{_s(len(unlabelled))} {_are(len(unlabelled))} Spot is not known: no label "
             "of a capacity type",
-            tuple(unlabelled[:_MOST]),
-            (Remedy("Label them: node.kubernetes.io/lifecycle=spot, or karpenter.sh/capacity-type=on-demand."),),
-            missing="the capacity type of these nodes",
+            unlabelled,
+            "Label them: node.kubernetes.io/lifecycle=spot, or karpenter.sh/capacity-type=on-demand.",
+            "the capacity type of these nodes",
         )
     by_eks = (
         (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
@@ -317,3 +309,11 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
                 f"{count} of {text}",
                 tuple(each.name for each in nodes),
             )
+
+
+def _unknown(
+    facts: InterruptionFacts, severity: Severity, message: str, nodes: Sequence[str], remedy: str, missing: str
+) -> Finding:
+    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
+    evidence = tuple(nodes[:_MOST])
+    return Finding(codes.OUTAGE, severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing)

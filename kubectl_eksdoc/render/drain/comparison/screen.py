@@ -8,7 +8,7 @@ from typing import TypeVar
 from kubectl_eksdoc.core.plan.drain.comparison.changes import BudgetChange, Comparison, TargetChange
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import plain
 from kubectl_eksdoc.render.text import counted, shown, wrap
@@ -17,6 +17,15 @@ _Beside = TypeVar("_Beside", TargetChange, BudgetChange)
 
 _MOST_ROWS = 10
 _INDENT = 2
+
+
+def section(view: DrainView, look: Look, full: bool) -> list[str]:
+    """With its title; nothing where nothing is compared."""
+    if view.comparison is None:
+        return []
+    title = f"COMPARED{words.title(view.comparison, view).removeprefix('Compared')}"
+    titled = (look.paint(text, Tone.TITLE) for text in wrap(shown(title, look), look.columns, rest=" " * _INDENT))
+    return [*titled, *lines(view.comparison, view, look, full)]
 
 
 def lines(comparison: Comparison, view: DrainView, look: Look, full: bool) -> list[str]:

@@ -158,11 +158,8 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
 
 
 def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
-    deployed = facts.deployed
-    if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
-        return
-    wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
-    if wished.maybe_short:
+    wished = _wished(facts, seconds)
+    if wished is not None and wished.maybe_short:
         yield Finding(
             dns_codes.LAMEDUCK_SHORT,
             Severity.MEDIUM,
@@ -176,11 +173,8 @@ def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
 
 def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     """It fits, and leaves less than the margin: a person may accept that."""
-    deployed = facts.deployed
-    if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
-        return
-    wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
-    if wished.tight:
+    wished = _wished(facts, seconds)
+    if wished is not None and wished.tight:
         yield Finding(
             dns_codes.LAMEDUCK_LONG,
             Severity.MEDIUM,
@@ -190,6 +184,14 @@ def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
             (arithmetic(seconds, wished.shutdown),),
             (Remedy(f"give {wished.advised_s}s to keep the whole margin"),),
         )
+
+
+def _wished(facts: DnsFacts, seconds: int) -> Budget | None:
+    """None where it is not known what is deployed."""
+    deployed = facts.deployed
+    if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
+        return None
+    return budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
 
 
 def _why_short(wished: Budget) -> str:

@@ -145,7 +145,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         level=level,
         peak_away=typical.peak_away,
         assumptions=(
-            *_assumptions(clock, course, evicted, near),
+            *_assumptions(clock, course, evicted, near, _stops(measured, workloads)),
             times.said,
             *caveats(clock.world, evicted, p50_s),
         ),
@@ -258,13 +258,13 @@ def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
     )
 
 
-def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: bool) -> tuple[str, ...]:
+def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: bool, stops: str) -> tuple[str, ...]:
     surge = clock.world.policy.surge
     one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in evicted}
     workloads = {clock.workload(pod) for pod in one_of_each.values()}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
     said = [
-        _stops(*_measured(clock, evicted)),
+        stops,
         f"a node is done {SETTLE_S:g} s after its last pod, a budget shows a Ready pod {LAG_S:g} s later",
         f"a new node is Ready {NEW_NODE_S[0]:g} s after it is asked for, a slow one {NEW_NODE_S[1]:g} s"
         if course.waiting or surge is not None
