@@ -338,7 +338,7 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
         assert case.mode == "NONE" and {check.verdict for check in ended.checks} <= {Verdict.AS_BEFORE}
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
 @example(
     history=[

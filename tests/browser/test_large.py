@@ -1,4 +1,4 @@
-"""The pages of 2,000 nodes stay small, open at once, and say what they leave out."""
+"""The pages of 1,000 nodes stay small, open at once, and say what they leave out."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.contracts.source import ROOT
 pytestmark = pytest.mark.long
 
 RICH = ROOT / "tests" / "data" / "clusters" / "rich.tar.gz"
-TIMES = 112
-NODES = 2000
+TIMES = 56
+NODES = 1000
 MOST_BYTES, MOST_S = 5_000_000, 2.0
 
 
 @pytest.fixture
 def dump() -> Iterator[Path]:
-    """A fifth of a gigabyte, so it is not left behind."""
+    """A tenth of a gigabyte, so it is not left behind."""
     with TemporaryDirectory() as folder:
         assert replicated.write(RICH, Path(folder), TIMES)["Node"] >= NODES
         yield Path(folder)

@@ -50,7 +50,7 @@ def answered(argv: list[str], plan: bool) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.lists(words, max_size=7), st.booleans())
 def test_any_words(argv: list[str], plan: bool) -> None:
     answered(argv, plan)

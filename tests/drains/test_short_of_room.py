@@ -54,7 +54,7 @@ def test_kubectl_ends_with_pods_without_a_node_and_nodes_half_drained(tmp_path: 
     kubectl = needed.kubectl_of(needed.KUBECTLS[-1])
     with served(large(NEW), tmp_path / "home") as world:
         drained = all_at_once(kubectl, 75.0)(world)
-        assert 1 in drained.codes and len(world.watched.empty()) <= 3, "by chance it is one or none"
-        assert len(world.watched.half()) >= 9 and len(world.watched.pending) > 5
+        assert 1 in drained.codes and len(world.watched.empty()) < 7, "ours empties 7; kubectl, by chance, one or none"
+        assert len(world.watched.half()) >= 6 and len(world.watched.pending) > 5
         assert sum(half.left for half in world.watched.half()) > 50
         assert world.counted.refused > 500

@@ -43,6 +43,7 @@ def test_a_burst_marks_what_slow_typing_marks(keys: str) -> None:
     assert seen[0] == seen[1]
 
 
+@pytest.mark.long
 def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() -> None:
     cluster = LiveCluster()
     cluster.may_answer.clear()

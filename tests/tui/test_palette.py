@@ -81,6 +81,7 @@ def test_the_measure_is_right() -> None:
     assert lab(linear("#FFFFFF")) == pytest.approx((100, 0, 0), abs=0.02)
 
 
+@pytest.mark.long
 def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
     async def choose(pilot: Pilot[int], screen: PlanScreen) -> None:
         assert pilot.app.theme == palette.LIGHT and not pilot.app.current_theme.dark

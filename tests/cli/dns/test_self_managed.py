@@ -91,6 +91,7 @@ def test_it_is_taken_where_that_is_meant_and_every_pod_runs_it(ann: Desk) -> Non
     assert ann.updates == 0
 
 
+@pytest.mark.long
 def test_what_a_killed_run_has_done_is_decided_by_the_live_corefile(ann: Desk) -> None:
     """It was killed between its journal and the write, or behind the write."""
     assert ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES).code == 0

@@ -48,6 +48,7 @@ def test_releases_of_helm_are_unknown_or_out_of_the_scope(
     assert [each for each in who.asked if each.resource == SECRETS.plural] == []
 
 
+@pytest.mark.long
 def test_counters_of_karpenter_are_missed_or_out_of_the_scope(
     prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

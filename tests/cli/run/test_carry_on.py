@@ -24,6 +24,7 @@ def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
+@pytest.mark.long
 def test_told_to_end_it_is_to_be_started_again_until_it_is_over(seen: Evictions, one: Machine, other: Machine) -> None:
     times = [0]
     one.times_told = lambda: times[0]

@@ -29,6 +29,7 @@ def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("effect", [pytest.param(WHO, id="401"), MAY])
 def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
     with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:

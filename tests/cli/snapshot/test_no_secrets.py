@@ -222,6 +222,7 @@ def forms(secret: str) -> tuple[str, ...]:
     return (secret, json.dumps(secret)[1:-1], base64.b64encode(secret.encode()).decode(), *secret.split("\n")[1:-1])
 
 
+@pytest.mark.long
 def test_none_of_them_is_in_the_file(cluster: Server, prod: World, tmp_path: Path) -> None:
     config, path = kubeconfigs.one(tmp_path / "config", cluster.url("admin"), name=SECRETS[0]), tmp_path / "lab.eksdoc"
     of_aws = PlantedAws(LiveAws(access(prod), prod.endpoint, 1), Planted())

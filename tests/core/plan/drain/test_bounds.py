@@ -57,8 +57,8 @@ def test_no_bound_exceeds_the_optimum_and_most_reach_it() -> None:
 
 @pytest.mark.long
 def test_no_bound_exceeds_the_optimum_of_many_more() -> None:
-    """Measured: 3,898 can be drained; for 3,488 of them (89.5 %) a bound is the optimum; the mean gap is 1.6 %."""
-    drained, tight, mean = compare(range(500, 4_500))
+    """Measured: 1,955 can be drained; for 1,741 of them (89.1 %) a bound is the optimum; the mean gap is 1.7 %."""
+    drained, tight, mean = compare(range(500, 2_500))
     assert tight / drained > 0.87
     assert mean < 0.025
 
