@@ -11,7 +11,6 @@ from kubectl_eksdoc.core.model import (
     dns_codes,
     dns_measure_codes,
     interruption_codes,
-    krew_codes,
     metadata_codes,
     metadata_probe_codes,
 )
@@ -32,7 +31,7 @@ def page() -> str:
     of_metadata = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
     of_coredns = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL)
     of_addons = (*addon_codes.ALL, *addon_past_codes.ALL)
-    of_rest = (*interruption_codes.ALL, *check_codes.ALL, *krew_codes.ALL)
+    of_rest = (*interruption_codes.ALL, *check_codes.ALL)
     every = (*codes.ALL, *of_addons, *of_metadata, *of_coredns, *of_rest)
     for code in sorted(every, key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)

@@ -130,12 +130,6 @@ def _completion(commands: Commands) -> None:
     command.add_to(commands)
 
 
-def _krew_lint(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.krew_lint import command
-
-    command.add_to(commands)
-
-
 def _permissions(commands: Commands) -> None:
     from kubectl_eksdoc.cli.permissions import command
 
@@ -171,7 +165,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("interruption", "whether Karpenter hears of Spot interruptions, and what is missing", _interruption),
     Command("snapshot", "write all that is read to a file, without secrets, to answer from it later", _snapshot),
     Command("completion", "complete words with the Tab key: install it, take it away, look", _completion),
-    Command("krew-lint", "hold a plugin's manifest and archive to krew's rules, without krew", _krew_lint),
     Command("permissions", "the ClusterRole and the IAM policy of a command, and whether you have them", _permissions),
     Command("options", "", _options),
 )

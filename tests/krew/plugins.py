@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.core.plan.krew_lint.judging import KrewLint, judged
-from kubectl_eksdoc.host.krew.archive import read_archive
-from kubectl_eksdoc.host.krew.manifest import read_manifest
+from tools.krew.lint.archives import read_archive
+from tools.krew.lint.judging import KrewLint, judged
+from tools.krew.lint.reading import read_manifest
 
 BIN = "view-logs"
 SCRIPT = b"#!/bin/bash\nexec true\n"

@@ -15,16 +15,15 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.krew import PluginArchive
-from kubectl_eksdoc.core.plan.krew_lint.judging import judged
-from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archives.archive import BadArchive, Bounds, parts
-from kubectl_eksdoc.host.krew.archive import read_archive
-from kubectl_eksdoc.host.krew.manifest import read_manifest
-from kubectl_eksdoc.render.krew_lint import FORMATS, KrewLintView
-from kubectl_eksdoc.render.look import Look
 from tests.krew.plugins import FILES, Packed, a_manifest, a_tar_gz, a_zip
+from tools.krew.lint.archives import read_archive
+from tools.krew.lint.command import page
+from tools.krew.lint.decoding import decoded
+from tools.krew.lint.judging import judged
+from tools.krew.lint.model import PluginArchive
+from tools.krew.lint.reading import read_manifest
 
 SLOW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
@@ -63,8 +62,7 @@ def answered(content: bytes) -> None:
     archive = archive_of(HEALTHY["tar"])
     assert archive is not None
     lint = judged(manifest, "view-logs.yaml", [archive])
-    for output in FORMATS.by_name:
-        assert FORMATS.render(KrewLintView(lint, path, {}), output, Look(100))
+    assert "\n".join(page(lint))
 
 
 def archive_of(content: bytes, bounds: Bounds | None = None) -> PluginArchive | None:
@@ -73,8 +71,7 @@ def archive_of(content: bytes, bounds: Bounds | None = None) -> PluginArchive | 
     try:
         archive = read_archive(path) if bounds is None else read_archive(path, bounds)
         lint = judged(MANIFEST, "view-logs.yaml", [archive])
-        for output in FORMATS.by_name:
-            assert FORMATS.render(KrewLintView(lint, path, {}), output, Look(100)).encode("utf-8")
+        assert "\n".join(page(lint)).encode("utf-8")
         return archive
     except UsageError as error:
         assert "\n" not in error.message and "Traceback" not in error.message

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.krew import EntryKind
-from kubectl_eksdoc.host.krew.archive import read_archive
 from tests.krew.plugins import (
     BIN,
     FILES,
@@ -28,6 +26,8 @@ from tests.krew.plugins import (
     moved,
     without,
 )
+from tools.krew.lint.archives import read_archive
+from tools.krew.lint.model import EntryKind
 
 
 def link(kind: bytes) -> Packed:

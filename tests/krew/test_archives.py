@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.krew_lint.judging import judged
-from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
-from kubectl_eksdoc.host.krew.archive import read_archive
-from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.installing import install, link, newer_python, path_of, pythons
 from tools.krew.build import MOST_BYTES
 from tools.krew.contents import SERVICES, is_compiled
+from tools.krew.lint.archives import read_archive
+from tools.krew.lint.judging import judged
+from tools.krew.lint.reading import read_manifest
+from tools.krew.lint.unpacking import of_archive
 from tools.krew.manifests import Manifest, Platform, rendered
 from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, PYTHONS

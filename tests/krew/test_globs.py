@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.krew.globs import BadPattern, found, matches
-from kubectl_eksdoc.core.rules.krew.paths import below, clean, inside
+from tools.krew.lint.globs import BadPattern, found, matches
+from tools.krew.lint.paths import below, clean, inside
 
 NAMES = st.text("ab.-]é", max_size=8)
 PATTERNS = st.text("ab*?[]^-\\/.é", max_size=10)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import krew_codes
-from kubectl_eksdoc.core.plan.krew_lint.judging import judged
-from kubectl_eksdoc.core.rules.krew.manifests import wrong_version
-from kubectl_eksdoc.core.rules.krew.selectors import MACHINES, machines_of
-from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.plugins import a_platform, asked, broken, linted, moved
+from tools.krew.lint import codes as krew_codes
+from tools.krew.lint.judging import judged
+from tools.krew.lint.manifests import wrong_version
+from tools.krew.lint.reading import read_manifest
+from tools.krew.lint.selectors import MACHINES, machines_of
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.plan.krew_lint.judging import KrewLint, judged
-from kubectl_eksdoc.host.krew.archive import read_archive
-from kubectl_eksdoc.host.krew.manifest import read_manifest
 from tests.krew.plugins import BIN, a_tar_gz
 from tests.reading import yaml_of
+from tools.krew.lint.archives import read_archive
+from tools.krew.lint.judging import KrewLint, judged
+from tools.krew.lint.reading import read_manifest
 from tools.krew.manifests import Manifest, Platform, rendered
 
 HELD = a_tar_gz()

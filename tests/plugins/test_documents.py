@@ -71,8 +71,8 @@ def test_every_command_line_is_one_that_is_taken(page: Path) -> None:
 
 FOREIGN = {
     *("--annotate-nodes", "--taint-node", "--interruption-queue", "--aws-region", "--aws-vpc-id"),  # controllers'
-    *("--show-managed-fields", "--server-side", "--raw", "--manifest", "--undo", "--parallel"),  # kubectl, krew, eksctl
-    *("--reuse-values", "--name"),  # helm, aws
+    *("--show-managed-fields", "--server-side", "--raw", "--manifest", "--archive", "--undo"),  # kubectl, krew
+    *("--parallel", "--reuse-values", "--name"),  # eksctl, helm, aws
 }
 _SPAN, _FLAG = re.compile(r"`([^`\n]+)`"), re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 

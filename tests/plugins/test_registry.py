@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import configparser
 import importlib
-import io
 import subprocess
 from pathlib import Path
 
@@ -12,10 +11,11 @@ import pytest
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.called import COMPLETE, PROG, called_as
-from kubectl_eksdoc.cli.main import run, tree
+from kubectl_eksdoc.cli.main import tree
 from tests import needed
 from tests.reading import yaml_of
 from tools import from_registry
+from tools.krew.lint.command import lint, page
 from tools.krew.platforms import MACHINES
 from tools.registry import PATH, ROOT, Plugin, read
 
@@ -129,8 +129,8 @@ def test_there_is_an_archive_for_each_platform() -> None:
 
 @EACH
 def test_the_manifests_of_this_index_are_taken_by_krew(plugin: Plugin) -> None:
-    out, err = io.StringIO(), io.StringIO()
-    assert run(["krew-lint", str(from_registry.INDEX / f"{plugin.name}.yaml")], out, err) == 0, out.getvalue()
+    found = lint(str(from_registry.INDEX / f"{plugin.name}.yaml"), ())
+    assert not found.fails, "\n".join(page(found))
 
 
 def test_the_snippet_for_k9s_gives_words_and_no_text_of_a_shell() -> None:

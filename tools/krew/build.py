@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.core.rules.krew.unpacking import of_archive
-from kubectl_eksdoc.host.krew.archive import read_archive
 from tools import from_registry, registry
 from tools.krew.contents import NotPure
+from tools.krew.lint.archives import read_archive
+from tools.krew.lint.command import lint, page
+from tools.krew.lint.unpacking import of_archive
 from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, Machine
 from tools.krew.tree import LAUNCHER, ROOT, Clash, of_machine
@@ -68,10 +67,9 @@ def indexed(archives: Mapping[str, str], into: Path) -> Iterator[Path]:
 
 
 def _lint(path: Path, archives: Iterable[str]) -> None:
-    said, noted = io.StringIO(), io.StringIO()
-    flags = [word for archive in archives for word in ("--archive", archive)]
-    if run(["krew-lint", str(path), *flags], said, noted):
-        raise Refused(f"{path} is none for krew:\n{said.getvalue()}{noted.getvalue()}")
+    found = lint(str(path), tuple(archives))
+    if found.fails:
+        raise Refused("\n".join(page(found)))
 
 
 def main(argv: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from kubectl_eksdoc.core.rules.krew.manifests import API_VERSION, KIND
+from tools.krew.lint.manifests import API_VERSION, KIND
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,6 @@ FLAGS: Mapping[str, Follows] = {
     "--suppressions": _FILE,
     "--configuration-values": _FILE,
     "--tf-plan": _FILE,
-    "--archive": _FILE,
     "--order-file": _FILE,
     "--kubeconfig-out": _FILE,
     "--fleet": Takes(Own.CONTEXTS, listed=True),
@@ -224,7 +223,6 @@ NAMES: Mapping[str, Named] = {
     "addon-diff": Named((Takes(Own.ADDONS),)),
     "imds-probe": Named((Takes(Kind.PODS, before="pod/"), Takes(Kind.NODES, before="node/")), _MANY),
     "snapshot": Named((_FILE,)),
-    "krew-lint": Named((_FILE,)),
     "permissions": Named((Takes(Own.COMMANDS),), _MANY),
 }
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
@@ -265,7 +263,6 @@ FORMATS: Mapping[str, str] = {
     "coredns-lameduck": "render.dns.FORMATS",
     "interruption": "render.interruption.FORMATS",
     "snapshot": "render.snapshot.FORMATS",
-    "krew-lint": "render.krew_lint.FORMATS",
     "permissions --check": "render.permissions.CHECK_FORMATS",
     "permissions": "render.permissions.FORMATS",
 }

@@ -29,7 +29,6 @@ KINDS = (
     "ImdsFix",
     "ImdsProbe",
     "Interruption",
-    "KrewLint",
     "PermissionCheck",
     "Snapshot",
     "UpgradeCheck",

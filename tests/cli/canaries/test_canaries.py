@@ -29,7 +29,6 @@ from tests.cli.canaries.places import Place
 from tests.cli.permissions.desk import NAME
 from tests.cli.run.served import EVICTED, Machine
 from tests.cli.running import Ran, run_cli
-from tests.contracts.source import ROOT
 from tests.embedded.clients import worlds
 from tests.host.terraform_plans import a_change, a_plan, an_addon, written
 
@@ -65,7 +64,6 @@ MORE = {
     "coredns-lameduck --autoscale": ("coredns-lameduck --autoscale 2:6",),
     "interruption": ("interruption", *(f"interruption --print {what}" for what in ("stack", "commands", "iam"))),
     "snapshot": ("snapshot HOME/lab.eksdoc --overwrite",),
-    "krew-lint": ("krew-lint KREW",),
     "permissions --check": ("permissions drain run --check",),
     "completion": ("completion bash",),
 }
@@ -135,7 +133,6 @@ def test_no_command_prints_or_writes_one(prod: World, tmp_path: Path, monkeypatc
             "DUMP": places.dump(given / "dump.tar.gz", places.documents("rich")),
             "HOME": str(place.home),
             "TF": terraform(given),
-            "KREW": str(ROOT / "plugins" / "eksdoc.yaml"),
         }
         sources = ("", "--snapshot DUMP", "--snapshot HOME/lab.eksdoc")
         found = [leak for of in sources for leak in leaks(place, configs.of_plugin(), names, lines(of))]

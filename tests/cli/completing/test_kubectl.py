@@ -182,7 +182,7 @@ def test_names_that_come_late_are_there_for_the_next_press(home: Path) -> None:
         ends_s = time.monotonic() + 60
         while not process("drain", "plan", "", home=home, environ=environ).values:
             assert time.monotonic() < ends_s
-            time.sleep(0.5)
+            time.sleep(0.2)
         asked = server.asked(kinds.NODES.path)
     assert kubeconfigs.runs(plugin) == len(asked) == 1 and asked[0].header("authorization") == "Bearer good"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import krew_codes as codes
-from kubectl_eksdoc.core.model.krew import Entry, Packing, Platform, PluginArchive
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
-from kubectl_eksdoc.core.rules.krew.moving import ALL_OF_IT, moved
-from kubectl_eksdoc.core.rules.krew.paths import below, inside
-from kubectl_eksdoc.core.rules.krew.selectors import machines_of
-from kubectl_eksdoc.core.rules.krew.trees import Tree
-from kubectl_eksdoc.core.rules.krew.unpacking import unpacked
+from tools.krew.lint import codes
+from tools.krew.lint.complaints import Complaint, quoted
+from tools.krew.lint.model import Entry, Packing, Platform, PluginArchive
+from tools.krew.lint.moving import ALL_OF_IT, moved
+from tools.krew.lint.paths import below, inside
+from tools.krew.lint.selectors import machines_of
+from tools.krew.lint.trees import Tree
+from tools.krew.lint.unpacking import unpacked
 
 # fmt: off
 _LICENCES = frozenset(

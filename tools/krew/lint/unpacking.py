@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import krew_codes as codes
-from kubectl_eksdoc.core.model.krew import Entry, EntryKind, Packing, PluginArchive
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
-from kubectl_eksdoc.core.rules.krew.paths import below, folders_of
-from kubectl_eksdoc.core.rules.krew.trees import Tree
+from tools.krew.lint import codes
+from tools.krew.lint.complaints import Complaint, quoted
+from tools.krew.lint.model import Entry, EntryKind, Packing, PluginArchive
+from tools.krew.lint.paths import below, folders_of
+from tools.krew.lint.trees import Tree
 
 _LONGEST_PATH, _LONGEST_NAME = 4000, 255
 """PATH_MAX of Linux, with room for the folder that it is unpacked into, and NAME_MAX."""

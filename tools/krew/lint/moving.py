@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.core.model import krew_codes as codes
-from kubectl_eksdoc.core.model.krew import FileMove
-from kubectl_eksdoc.core.rules.krew import globs
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
-from kubectl_eksdoc.core.rules.krew.paths import below, clean, folders_of, inside
-from kubectl_eksdoc.core.rules.krew.trees import Tree
+from tools.krew.lint import codes, globs
+from tools.krew.lint.complaints import Complaint, quoted
+from tools.krew.lint.model import FileMove
+from tools.krew.lint.paths import below, clean, folders_of, inside
+from tools.krew.lint.trees import Tree
 
 ALL_OF_IT = (FileMove("*", "."),)
 """What is done where a manifest has no files."""

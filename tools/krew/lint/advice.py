@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import krew_codes as codes
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.krew import PluginManifest
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
-from kubectl_eksdoc.core.rules.krew.moving import ALL_OF_IT
+from tools.krew.lint import codes
+from tools.krew.lint.complaints import Complaint, quoted
+from tools.krew.lint.model import PluginManifest
+from tools.krew.lint.moving import ALL_OF_IT
 
 SHORT_CUT = 50
 """Where ``krew search`` cuts (cmd/krew/cmd/search.go)."""

@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from kubectl_eksdoc.core.model.krew import Entry, EntryKind, Packing, PluginArchive
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import DAMAGE, BadArchive, Bounds, Gunzip, Header
+from tools.krew.lint.model import Entry, EntryKind, Packing, PluginArchive
 
 BOUNDS = Bounds(unpacked=4 << 30, ratio=500, ratio_from=256 << 20, entries=100_000)
 MOST_BYTES = 1 << 30

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from kubectl_eksdoc.core.model import krew_codes as codes
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
-from kubectl_eksdoc.core.model.krew import Platform, PluginArchive, PluginManifest
-from kubectl_eksdoc.core.rules.krew import advice, installing, manifests, selectors, unpacking
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint
-from kubectl_eksdoc.core.rules.krew.selectors import Machine
+from tools.krew.lint import advice, codes, installing, manifests, selectors, unpacking
+from tools.krew.lint.complaints import Complaint
+from tools.krew.lint.model import Platform, PluginArchive, PluginManifest
+from tools.krew.lint.selectors import Machine
 
 MOST_ALIKE = 12
 """So many findings of a code: an archive may have a hundred thousand entries of one kind."""

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model import krew_codes as codes
-from kubectl_eksdoc.core.model.krew import PlatformSelector, PluginManifest
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
+from tools.krew.lint import codes
+from tools.krew.lint.complaints import Complaint, quoted
+from tools.krew.lint.model import PlatformSelector, PluginManifest
 
 
 class Machine(NamedTuple):

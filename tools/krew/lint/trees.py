@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.krew import Entry
-from kubectl_eksdoc.core.rules.krew.paths import folders_of
+from tools.krew.lint.model import Entry
+from tools.krew.lint.paths import folders_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.krew import Expression, FileMove, Misfit, Platform, PlatformSelector, PluginManifest
+from tools.krew.lint.model import Expression, FileMove, Misfit, Platform, PlatformSelector, PluginManifest
 
 # fmt: off
 _METADATA = (

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import krew_codes as codes
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.krew import Platform, PluginManifest
-from kubectl_eksdoc.core.rules.krew.complaints import Complaint, quoted
+from tools.krew.lint import codes
+from tools.krew.lint.complaints import Complaint, quoted
+from tools.krew.lint.model import Platform, PluginManifest
 
 API_VERSION = "krew.googlecontainertools.github.com/v1alpha2"
 KIND = "Plugin"

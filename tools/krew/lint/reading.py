@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model.krew import PluginManifest
-from kubectl_eksdoc.core.rules.krew.decoding import decoded
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
+from tools.krew.lint.decoding import decoded
+from tools.krew.lint.model import PluginManifest
 
 MOST_BYTES = 1 << 20
 """The largest in krew-index has 30 KiB."""
