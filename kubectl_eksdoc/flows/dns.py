@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import text_at
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.dns_measure import Propagation
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, OBJECTS
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, dns_pods, inside, logs_of
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
 from kubectl_eksdoc.core.plan.dns.notices import notices_of
@@ -21,19 +23,28 @@ from kubectl_eksdoc.flows.ports import InsidePods, Objects
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""
 
+MeasuredBefore = Callable[[str], Propagation | None]
+
 MOST_PODS = 20
 """Into so many is looked: two requests each, and the others tell no more."""
 
 
 def dns_facts(
-    cluster: Cluster, objects: Objects, addon: AddonSide | Absent | Unknown, auto_mode: bool | Unknown
+    cluster: Cluster,
+    objects: Objects,
+    addon: AddonSide | Absent | Unknown,
+    auto_mode: bool | Unknown,
+    measured: MeasuredBefore = lambda uid: None,
 ) -> DnsFacts:
-    """Without a look into the pods.
+    """Without a look into the pods. `measured`: by the uid of the Deployment, what an earlier measurement found.
 
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    return DnsFacts(cluster, {of: objects.one(of) for of in OBJECTS}, addon, auto_mode=auto_mode)
+    found = {of: objects.one(of) for of in OBJECTS}
+    deployment = found[DEPLOYMENT]
+    known = measured(text_at(deployment, "metadata", "uid")) if isinstance(deployment, Mapping) else None
+    return DnsFacts(cluster, found, addon, auto_mode=auto_mode, measured=known)
 
 
 def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFacts:

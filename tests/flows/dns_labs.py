@@ -25,6 +25,14 @@ from tests.flows.probes import TOKEN, Kubelet, a_namespace, a_node
 
 _LABELS = {"k8s-app": "kube-dns"}
 _SYSTEM = "kube-system"
+_WRITTEN = {
+    "manager": "eks",
+    "operation": "Apply",
+    "apiVersion": "v1",
+    "time": "2026-01-02T03:04:05Z",
+    "fieldsType": "FieldsV1",
+    "fieldsV1": {"f:data": {"f:Corefile": {}}},
+}
 
 
 def a_dns(lameduck: str = "5s", replicas: int = 2, addresses: Sequence[str] = ("172.20.0.10",)) -> dict[str, Doc]:
@@ -63,7 +71,7 @@ def a_dns(lameduck: str = "5s", replicas: int = 2, addresses: Sequence[str] = ("
         "configmaps": {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {**meta, "name": "coredns", "uid": "c"},
+            "metadata": {**meta, "name": "coredns", "uid": "c", "managedFields": [_WRITTEN]},
             "data": {"Corefile": f".:53 {{\n health {{\n lameduck {lameduck}\n }}\n ready\n}}\n"},
         },
         "poddisruptionbudgets.policy": {

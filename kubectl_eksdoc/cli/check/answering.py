@@ -10,6 +10,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import since_options
 from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import STDIN, Request
+from kubectl_eksdoc.cli.dns.reading import measured_on
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model import opt_ins
 from kubectl_eksdoc.errors import UsageError
@@ -63,7 +64,8 @@ def answered(question: Question, around: Surroundings) -> tuple[CheckWorld, Chec
     if since is not None and since > world.cluster.observed_at:
         raise _ahead(request, world)
     wish, reach = replace(question.wish, since=since), reading.reach(request, world)
-    return world, look(world.cluster, world.around, request.target, question.checks, wish, reach)
+    asks = replace(world.around, measured=measured_on(around))
+    return world, look(world.cluster, asks, request.target, question.checks, wish, reach)
 
 
 def earlier(question: Question, around: Surroundings) -> Earlier | None:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.cli.addon import reading as addon_reading
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.dns.asking import Asking, Request, as_data, rendered
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
-from kubectl_eksdoc.cli.dns.reading import ADDON, NAME
+from kubectl_eksdoc.cli.dns.reading import ADDON, NAME, measured_on
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -104,7 +104,9 @@ def prepared(asking: Asking, world: AddonWorld) -> Ready:
 
     assert asking.wishes is not None, "something is wished"
     apply = asking.apply or DnsApply()
-    facts = dns_facts(world.cluster, world.objects, world.installed_side(ADDON), world.eks.auto_mode)
+    facts = dns_facts(
+        world.cluster, world.objects, world.installed_side(ADDON), world.eks.auto_mode, measured_on(asking.around)
+    )
     return ready(facts, asking.wishes, world.eks, world.objects, world.judge, apply.force, apply.resets)
 
 

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     try:
         world = reading.opened(request, around)
         reach = reading.reach(request, world)
-        plan = plan_dns(reading.facts_of(world, reach.ours, request.without), reach)
+        plan = plan_dns(reading.facts_of(world, reach.ours, request.without, reading.measured_on(around)), reach)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)

@@ -20,6 +20,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+    from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
     from kubectl_eksdoc.flows.dns_measure.ports import Dns
     from kubectl_eksdoc.flows.ports import ProbeGround
 
@@ -117,8 +118,20 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
             found = measured(plan, asking.program, edges)
     view = MeasureView(asking.cluster, plan, given, found)
     text = rendered(FORMATS.render, view, options, around)
+    _keep(asking, plan, found)
     code = saying.code(view.findings, asking.measure.accepted)
     return Answer(text, exits.INTERRUPTED if found.interrupted else code)
+
+
+def _keep(asking: _Asking, plan: MeasurePlan, found: Measured) -> None:
+    """For the shutdown budget of later checks, where the Deployment is known."""
+    from kubectl_eksdoc.core.plan.dns.measuring.learned import propagation
+    from kubectl_eksdoc.host import dns_measurements
+
+    of = propagation(plan, found, len(asking.cluster.nodes))
+    if of is not None and plan.workload is not None:
+        dns_measurements.keep(plan.workload.uid, of, asking.around.environ)
+        asking.around.note("this measurement is kept: coredns-lameduck and check judge lameduck by it")
 
 
 def _needed(plan: MeasurePlan) -> list[tuple[rights.Right, str]]:

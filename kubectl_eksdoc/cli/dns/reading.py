@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model import coredns, opt_ins
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.commands import Reach
     from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+    from kubectl_eksdoc.flows.dns import MeasuredBefore
     from kubectl_eksdoc.wiring.dns import DnsWorld
 
 NAME = "coredns-lameduck"
@@ -36,9 +37,21 @@ def reach(request: Request, world: DnsWorld) -> Reach:
     return reaching.reach(request.source, request.options, world.cluster.identity.context)
 
 
-def facts_of(world: DnsWorld, again: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> DnsFacts:
+def measured_on(around: Surroundings) -> MeasuredBefore:
+    """What was measured from this machine."""
+    from kubectl_eksdoc.host import dns_measurements
+
+    return lambda uid: dns_measurements.measured(uid, around.environ)
+
+
+def facts_of(
+    world: DnsWorld,
+    again: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
+    measured: MeasuredBefore = lambda uid: None,
+) -> DnsFacts:
     """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster;
-    `without`: opt-ins that are left out.
+    `without`: opt-ins that are left out; `measured`: as of `flows.dns.dns_facts`.
 
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
@@ -51,5 +64,5 @@ def facts_of(world: DnsWorld, again: tuple[str, ...] = (), without: tuple[str, .
         karpenter = replace(world.karpenter(), proxied=opt_ins.PROXY.name not in without)
         return look_at_interruption(karpenter.cluster, karpenter.around, Wish(again=again))
 
-    facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode)
+    facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode, measured)
     return with_pods(with_notices(facts, looked), world.inside)

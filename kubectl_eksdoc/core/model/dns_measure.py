@@ -132,3 +132,26 @@ class DnsWorkload:
 
     uid: str
     replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Propagation:
+    """Seconds until every node sends elsewhere, on a cluster with so many `nodes`. `measured_at` None: an estimate.
+    `lost`: answers were lost until then; else none was lost, and it is a bound from above."""
+
+    seconds: int
+    nodes: int
+    measured_at: datetime | None = None
+    lost: bool = False
+
+    def holds_for(self, nodes: int) -> bool:
+        """A measurement says nothing about a cluster that has grown to more than twice as many nodes."""
+        return nodes <= 2 * self.nodes
+
+    def __str__(self) -> str:
+        if self.measured_at is None:
+            return f"{self.seconds} s until {self.nodes} nodes send elsewhere (estimated)"
+        when = f"measured on {self.measured_at:%Y-%m-%d} with {self.nodes} nodes"
+        if self.lost:
+            return f"{self.seconds} s until every node sends elsewhere ({when}: answers were lost until then)"
+        return f"at most {self.seconds} s until every node sends elsewhere ({when}: no answer was lost)"

@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.changes import ChangesTold
 from kubectl_eksdoc.core.model.check_needs import Wanted
 from kubectl_eksdoc.flows.addon import JudgeBy
+from kubectl_eksdoc.flows.dns import MeasuredBefore
 from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
 from kubectl_eksdoc.flows.metadata import Tell as TellMachines
 
@@ -21,7 +22,7 @@ from kubectl_eksdoc.flows.metadata import Tell as TellMachines
 class CheckAround:
     """`addon`: of one that is installed, to a version (None: the one that it has), Absent where EKS does not manage it.
     `values_judged`: what of an add-on's values its schema does not allow. `interruption` has the single objects and
-    the look into pods, too. `past`: what tells of changes."""
+    the look into pods, too. `past`: what tells of changes. `measured`: as of `flows.dns.dns_facts`."""
 
     eks: EksCluster | Unknown
     tell: Callable[[Wanted], UpgradeTold]
@@ -31,3 +32,4 @@ class CheckAround:
     machines: TellMachines
     interruption: InterruptionAround
     past: Callable[[], ChangesTold] = ChangesTold
+    measured: MeasuredBefore = lambda uid: None

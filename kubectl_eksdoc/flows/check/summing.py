@@ -167,5 +167,5 @@ def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:
 def _dns(cluster: Cluster, around: CheckAround, looked: Callable[[], InterruptionPlan]) -> Sum:
     """As ``coredns-lameduck`` does it."""
     auto = around.eks if isinstance(around.eks, Unknown) else around.eks.auto_mode
-    facts = dns.dns_facts(cluster, around.interruption.objects, around.addon(coredns.NAME, None), auto)
+    facts = dns.dns_facts(cluster, around.interruption.objects, around.addon(coredns.NAME, None), auto, around.measured)
     return plan_dns(dns.with_pods(dns.with_notices(facts, looked), around.interruption.inside)).findings

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, CLOSING_S, MARGIN_S
 from kubectl_eksdoc.core.rules.keeping.secrets import printed_corefile
 from kubectl_eksdoc.render.dns import words
 from kubectl_eksdoc.render.dns.view import DnsView
-from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
+from kubectl_eksdoc.render.document import Fields, finding, known, metadata, moment, strings
 from kubectl_eksdoc.render.encode import Json
 
 
@@ -66,7 +66,8 @@ def _ending(end: Ending) -> Fields:
         "preStopSeconds": found.shutdown.pre_stop_s,
         "closingSeconds": CLOSING_S,
         "marginSeconds": MARGIN_S,
-        "propagationSeconds": found.heard_s,
+        "propagationSeconds": found.propagation.seconds,
+        "propagationMeasuredAt": moment(found.propagation.measured_at),
         "clientSeconds": CLIENT_S,
         "leastSeconds": found.least_s,
         "mostSeconds": found.most_s,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.model import dns_codes
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.plan.dns.measuring.manner import OLD_S
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown, budget
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.asked_dns import PROPAGATION_S
 from kubectl_eksdoc.embedded.serving.server import Server
@@ -30,6 +30,7 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[3]
 LONGEST_S = 120.0
+LAMEDUCK_SHORT = dns_codes.LAMEDUCK_SHORT.name
 
 
 @contextmanager
@@ -65,6 +66,7 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         told = {code: it.communicate(timeout=LONGEST_S) for code, it in its.items()}
         assert {it.returncode for it in its.values()} == {0, 1}, [err for _, err in told.values()]
         assert [left for _, api in served.values() for left in left_of_measures(api)] == []
+        pages = {code: json.loads(_page(tmp_path / str(code))) for code in its}
     for code, (out, err) in told.items():
         assert its[code].returncode == code, err
         found = document(out)
@@ -72,9 +74,17 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         lost = sum(s["total"]["lost"] for z in found["measured"] for s in z["streams"] if s["target"] == "service-v4")
         assert bool(lost) == bool(code)
         assert {each["what"] for each in found["moments"]} >= {"told to end", "gone", "joined the endpoints"}
-        # the page says of the same lameduck what was measured: none is too short for certain, 8 s are long enough
-        page = budget(Shutdown(30, lameduck_s=8 if code == 0 else 0), nodes=2)
-        assert page.too_short is bool(lost) and page.maybe_short is bool(lost)
+        shutdown, short = pages[code]["shutdown"], [f for f in pages[code]["findings"] if f["code"] == LAMEDUCK_SHORT]
+        assert shutdown["propagationMeasuredAt"], "the measurement is kept, and the page judges by it"
+        assert shutdown["leastSeconds"] <= 8 if code == 0 else shutdown["propagationSeconds"] > 0, shutdown
+        assert [each["status"] for each in short] == (["fail"] if code else [])
+
+
+def _page(home: Path) -> str:
+    """Of the same cluster, on the same machine."""
+    argv = [sys.executable, "-m", "kubectl_eksdoc", "coredns-lameduck", "--kubeconfig", str(home / "config")]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
+    return subprocess.run([*argv, "-o", "json"], capture_output=True, text=True, cwd=ROOT, env=environ).stdout
 
 
 def _first_pods_serve(plane: ControlPlane) -> bool:

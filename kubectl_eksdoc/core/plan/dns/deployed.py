@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
@@ -113,6 +114,18 @@ def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
 def corefile_by(config: Doc | Absent | Unknown) -> str:
     """Who owns the Corefile's text by the managedFields, "" where nobody is told."""
     return "" if isinstance(config, (Absent, Unknown)) else _owners(config, _TEXT)
+
+
+def written_since(config: Doc | Absent | Unknown, moment: datetime) -> bool:
+    """Whether the ConfigMap may have been written later than that, by the managedFields."""
+    if isinstance(config, (Absent, Unknown)):
+        return True
+    try:
+        times = [entry.time for entry in read(config).values()]
+    except MalformedEntries:
+        return True
+    # RFC 3339 in UTC and whole seconds, so text compares as time does.
+    return not times or not all(times) or max(times) > moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _owners(doc: Doc, path: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -13,14 +14,20 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.coredns import NAME, is_coredns
 from kubectl_eksdoc.core.model.corefile import Corefile, Refusal
+from kubectl_eksdoc.core.model.dns_measure import Propagation
+from kubectl_eksdoc.core.model.kinds import NODES
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns import deployed as deployments
 from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, PROPORTIONAL, Deployed
+from kubectl_eksdoc.core.plan.dns.shutdown import SLOWEST_NODES, Budget, Shutdown, budget
 from kubectl_eksdoc.core.plan.dns.symptoms import Seen, symptoms, together
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
+from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged, lameduck_s
+
+RELOADED = timedelta(minutes=5)
+"""A Corefile that was not written for so long before a measurement ended was the one that CoreDNS had all the while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Notices:
 class DnsFacts:
     """`objects`: the documents of `deployed.OBJECTS`. `addon`: what EKS says of the add-on coredns, Absent where it is
     not managed by EKS. `inside`: by the pod's ``namespace/name``. `auto_mode`: EKS makes nodes itself, and answers
-    there. `notices` of Karpenter's nodes."""
+    there. `notices` of Karpenter's nodes. `measured`: by an earlier ``--measure`` of this CoreDNS."""
 
     cluster: Cluster
     objects: Mapping[Named, Doc | Absent | Unknown]
@@ -54,6 +61,7 @@ class DnsFacts:
     inside: Mapping[str, Inside] = field(default_factory=dict)
     auto_mode: bool | Unknown = Unknown("nobody asked EKS")
     notices: Notices | Unknown = Unknown("nobody looked at Karpenter's interruption queue")
+    measured: Propagation | None = None
 
     @property
     def deployed(self) -> Deployed | Absent | Unknown:
@@ -82,6 +90,27 @@ class DnsFacts:
         wanted = version or (known.version if known else "")
         alone, own_build = (known.alone, known.own_build) if known is not None else (False, False)
         return judged(corefile, versions.parse(wanted), alone, own_build)
+
+    def budget(self, shutdown: Shutdown) -> Budget:
+        """Where nodes were not read, as many are assumed as make the most of a difference."""
+        nodes = SLOWEST_NODES if self.cluster.unread(NODES) else len(self.cluster.nodes)
+        return budget(shutdown, nodes, self._propagation)
+
+    @property
+    def _propagation(self) -> Propagation | None:
+        """As measured; where the Corefile is the same as then, no answer was lost with its lameduck."""
+        found, lameduck = self.measured, self.lameduck_s
+        if found is None or found.lost or found.measured_at is None or lameduck is None:
+            return found
+        if deployments.written_since(self.objects.get(CONFIG, _NOT_ASKED), found.measured_at - RELOADED):
+            return found
+        return replace(found, seconds=min(found.seconds, int(lameduck)))
+
+    @property
+    def lameduck_s(self) -> float | None:
+        """Of all health plugins together; None where the text does not say it."""
+        corefile = self.corefile
+        return lameduck_s(corefile) if isinstance(corefile, Corefile) and not corefile.files else None
 
     @property
     def corefile_by(self) -> str:

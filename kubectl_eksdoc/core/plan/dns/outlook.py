@@ -28,8 +28,8 @@ def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[s
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
     if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown):
         yield (
-            f"At each drain, update or scale-down: until every node sends elsewhere (about {end.budget.heard_s} s by "
-            f"estimate), {asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
+            f"At each drain, update or scale-down: {end.budget.propagation}, "
+            f"{asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
         )
     if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
         yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."

@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.dns_measure import Propagation
+
 DEFAULT_GRACE_S = 30
 """Of a pod that names none, and of EKS' CoreDNS."""
 CLOSING_S = 5
@@ -43,11 +45,11 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """`heard_s`: until every node sends elsewhere, estimated. `least_s`: that and the margin. `most_s`: with more, it
-    may be killed before it has closed; may be negative. `advised_s`: with the margin, 0 at least."""
+    """`least_s`: propagation and the margin. `most_s`: with more, it may be killed before it has closed; may be
+    negative. `advised_s`: with the margin, 0 at least."""
 
     shutdown: Shutdown
-    heard_s: int
+    propagation: Propagation
     least_s: int
     most_s: int
     advised_s: int
@@ -59,8 +61,9 @@ class Budget:
 
     @property
     def too_short(self) -> bool:
-        """For certain: no node hears of it so soon."""
-        return self.shutdown.lameduck_s < FASTEST_S
+        """For certain: no node hears of it so soon, or answers were seen to be lost after so long."""
+        fastest = self.propagation.seconds if self.propagation.lost else FASTEST_S
+        return self.shutdown.lameduck_s < fastest
 
     @property
     def maybe_short(self) -> bool:
@@ -83,9 +86,12 @@ def propagation_s(nodes: int) -> int:
     return FASTEST_S + math.ceil((SLOWEST_S - FASTEST_S) * share)
 
 
-def budget(shutdown: Shutdown, nodes: int) -> Budget:
-    free, heard_s = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S, propagation_s(nodes)
-    return Budget(shutdown, heard_s, heard_s + MARGIN_S, free, max(0, free - MARGIN_S))
+def budget(shutdown: Shutdown, nodes: int, measured: Propagation | None = None) -> Budget:
+    """By what was measured, where that says something about so many nodes; else by the estimate."""
+    free = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
+    known = measured if measured and measured.holds_for(nodes) else Propagation(propagation_s(nodes), nodes)
+    margin_s = MARGIN_S if known.lost or not known.measured_at else 0  # with a lameduck that was seen to be enough
+    return Budget(shutdown, known, known.seconds + margin_s, free, max(0, free - MARGIN_S))
 
 
 def grace_for(lameduck_s: float, pre_stop_s: int = 0) -> int:

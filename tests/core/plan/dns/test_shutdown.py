@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kubectl_eksdoc.core.model.dns_measure import Propagation
 from kubectl_eksdoc.core.plan.dns.shutdown import (
     CLOSING_S,
     MARGIN_S,
@@ -21,7 +24,7 @@ EKS = Shutdown(grace_s=30, lameduck_s=5)
 def test_what_eks_ships_may_be_too_short_and_the_usual_advice_does_not_fit() -> None:
     """Only what is shorter than any node hears of it is short for certain; the rest is an estimate."""
     found = budget(EKS, nodes=100)
-    assert (found.heard_s, found.least_s, found.advised_s, found.most_s) == (2, 7, 20, 25)
+    assert (found.propagation.seconds, found.least_s, found.advised_s, found.most_s) == (2, 7, 20, 25)
     assert found.maybe_short and not found.too_short and not found.too_long and found.fits
     assert budget(Shutdown(30), 100).too_short
     usual = budget(Shutdown(30, lameduck_s=30), nodes=100)
@@ -60,3 +63,20 @@ def test_what_is_advised_ends_in_time_and_is_the_most_that_does(
     assert found.too_long is (hook + lameduck + CLOSING_S > grace)
     assert found.fits is (propagation_s(nodes) + MARGIN_S <= max(0, grace - hook - CLOSING_S - MARGIN_S))
     assert propagation_s(nodes) <= propagation_s(nodes + 1)
+
+
+WHEN = datetime(2026, 11, 20, tzinfo=timezone.utc)
+
+
+def test_a_measurement_replaces_the_estimate() -> None:
+    """Without loss it needs no margin; with a loss it is certain, and needs one."""
+    enough = Propagation(5, 100, WHEN)
+    assert not budget(EKS, 100, enough).maybe_short and budget(Shutdown(30, lameduck_s=4), 100, enough).maybe_short
+    lost = budget(EKS, 100, Propagation(6, 100, WHEN, lost=True))
+    assert lost.too_short and lost.least_s == 6 + MARGIN_S
+    assert not budget(Shutdown(30, lameduck_s=6), 100, lost.propagation).too_short
+
+
+def test_a_measurement_says_nothing_about_a_much_larger_cluster() -> None:
+    enough = Propagation(5, 100, WHEN)
+    assert not budget(EKS, 200, enough).maybe_short and budget(EKS, 201, enough).maybe_short

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_codes, kinds
+from kubectl_eksdoc.core.model import dns_codes
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
@@ -18,7 +18,6 @@ from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
 from kubectl_eksdoc.core.plan.dns.shutdown import (
     DEFAULT_GRACE_S,
     MARGIN_S,
-    SLOWEST_NODES,
     Budget,
     Shutdown,
     arithmetic,
@@ -142,7 +141,7 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
             "the length of the preStop hook",
         )
         return
-    wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
+    wished = facts.budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds))
     if wished.too_long:
         needs = grace_for(seconds, deployed.pre_stop_s)
         yield Refused(
@@ -191,13 +190,12 @@ def _wished(facts: DnsFacts, seconds: int) -> Budget | None:
     deployed = facts.deployed
     if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
         return None
-    return budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
+    return facts.budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds))
 
 
 def _why_short(wished: Budget) -> str:
-    return (
-        f"until every node sends elsewhere about {wished.heard_s} s pass by estimate, with a margin {wished.least_s} s"
-    )
+    margin = f", with a margin {wished.least_s} s" if wished.least_s > wished.propagation.seconds else ""
+    return f"{wished.propagation}{margin}"
 
 
 def foreign_grace(facts: DnsFacts, seconds: int | None) -> bool:
@@ -224,8 +222,3 @@ def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
         ("no schema of the add-on has a key for it",),
         (Remedy(f"give a lameduck that fits {DEFAULT_GRACE_S} s"),),
     )
-
-
-def _nodes(facts: DnsFacts) -> int:
-    """Where they were not read, the slowest is assumed."""
-    return len(facts.cluster.nodes) if facts.cluster.read_of(kinds.NODES).known else SLOWEST_NODES

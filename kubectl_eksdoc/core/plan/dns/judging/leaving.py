@@ -9,22 +9,18 @@ from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.corefile import Corefile
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.core.model.kinds import NODES
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, set_to
 from kubectl_eksdoc.core.plan.dns.shutdown import (
     FASTEST_S,
     MARGIN_S,
-    SLOWEST_NODES,
     SLOWEST_S,
     Budget,
     Shutdown,
     arithmetic,
-    budget,
     grace_for,
 )
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 
 ADVISED_BY_EKS_S = 30
 """EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds"; it
@@ -47,23 +43,13 @@ class Ending:
 
 def ending(facts: DnsFacts) -> Ending:
     """Of the Deployment and the Corefile as they are."""
-    lameduck = _lameduck(facts)
+    lameduck = facts.lameduck_s
     of = facts.deployed
     if isinstance(of, (Absent, Unknown)):
         return Ending(Unknown("the grace period of CoreDNS' pods is not known"), lameduck)
     if isinstance(of.pre_stop_s, Unknown):
         return Ending(of.pre_stop_s, lameduck)
-    return Ending(budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0), _nodes(facts)), lameduck)
-
-
-def _nodes(facts: DnsFacts) -> int:
-    """Where they were not read, as many as make the most of a difference."""
-    return SLOWEST_NODES if facts.cluster.unread(NODES) else len(facts.cluster.nodes)
-
-
-def _lameduck(facts: DnsFacts) -> float | None:
-    corefile = facts.corefile
-    return lameduck_s(corefile) if isinstance(corefile, Corefile) and not corefile.files else None
+    return Ending(facts.budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0)), lameduck)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
@@ -81,10 +67,9 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         ):
             yield _not_known(facts, end)  # else what is wrong with the text is said already
         return
-    allowed, lameduck, nodes = end.budget, end.lameduck_s, _nodes(facts)
+    allowed, lameduck = end.budget, end.lameduck_s
     sums = (
-        f"at least: {allowed.heard_s} s until {nodes} nodes send elsewhere (estimated; EKS says {FASTEST_S} to "
-        f"{SLOWEST_S} s) + margin {MARGIN_S} s = {allowed.least_s} s",
+        _least(allowed),
         f"at most: {arithmetic(lameduck, allowed.shutdown)}; the largest safe lameduck is {allowed.advised_s} s",
         f"{ADVISED_BY_EKS_S} s, as EKS' best practices advise, would need a grace period of "
         f"{grace_for(ADVISED_BY_EKS_S, allowed.shutdown.pre_stop_s)} s",
@@ -95,7 +80,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             Severity.HIGH,
             Status.FAIL,
             CONFIG,
-            f"{_said(lameduck)}: CoreDNS stops answering before any node sends elsewhere, at each drain, update and "
+            f"{_said(lameduck)}: CoreDNS stops answering before {_who(allowed)} elsewhere, at each drain, update and "
             "scale-down",
             sums,
             _lengthen(allowed),
@@ -106,8 +91,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             Severity.MEDIUM,
             Status.UNKNOWN,
             CONFIG,
-            f"{_said(lameduck)} and may be too short: until every node sends elsewhere, {FASTEST_S} to {SLOWEST_S} s "
-            f"pass, here about {allowed.heard_s} s by estimate",
+            f"{_said(lameduck)} and may be too short: {_passes(allowed)}",
             sums,
             (*_lengthen(allowed), _MEASURE),
             missing="how long it takes on this cluster: --measure=rollout shows whether answers are lost",
@@ -124,6 +108,27 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
             sums,
             _shorten(allowed),
         )
+
+
+def _least(allowed: Budget) -> str:
+    """How the lower bound is made up."""
+    known = allowed.propagation
+    source = "" if known.measured_at else f", EKS says {FASTEST_S} to {SLOWEST_S} s"
+    margin = f" + margin {MARGIN_S} s = {allowed.least_s} s" if allowed.least_s > known.seconds else ""
+    return f"at least: {known}{source}{margin}"
+
+
+def _who(allowed: Budget) -> str:
+    return "every node sends" if allowed.propagation.lost else "any node sends"
+
+
+def _passes(allowed: Budget) -> str:
+    known = allowed.propagation
+    if known.measured_at:
+        return str(known)
+    return (
+        f"until every node sends elsewhere, {FASTEST_S} to {SLOWEST_S} s pass, here about {known.seconds} s by estimate"
+    )
 
 
 _MEASURE = Remedy(

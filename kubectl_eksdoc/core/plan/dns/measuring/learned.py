@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.dns_measure import Report
+from kubectl_eksdoc.core.model.dns_measure import Propagation, Report
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, offset_s
+from kubectl_eksdoc.core.plan.dns.shutdown import FASTEST_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,18 @@ def lost_until_s(plan: MeasurePlan, measured: Measured) -> int | None:
             bad = [t for t, one in seconds.items() if one.counts.bad and stream.target in services]
             found += [t - max(each for each in begins if each <= t) for t in bad if any(each <= t for each in begins)]
     return max(found, default=None)
+
+
+def propagation(plan: MeasurePlan, measured: Measured, nodes: int) -> Propagation | None:
+    """Of a cluster with so many `nodes`; None where no pod ended, or not all of it was seen. Where no answer was lost,
+    every node sent elsewhere while pods still answered."""
+    whole = measured.ended is not None and not (measured.interrupted or measured.unseen)
+    known = [each.answered_s for each in ended_pods(plan, measured) if each.answered_s is not None]
+    if not whole or not known or any(isinstance(zone.report, Unknown) for zone in measured.zones):
+        return None
+    until = lost_until_s(plan, measured)
+    seconds = max(FASTEST_S, min(known)) if until is None else until
+    return Propagation(seconds, nodes, measured.ended, lost=until is not None)
 
 
 def said(plan: MeasurePlan, measured: Measured) -> Iterator[str]:

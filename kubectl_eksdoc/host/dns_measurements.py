@@ -1,0 +1,67 @@
+"""What ``coredns-lameduck --measure`` found out about propagation, one file for each CoreDNS, in the state folder.
+
+What cannot be read, is damaged or of another version is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import timezone
+
+from kubectl_eksdoc.core.model.dns_measure import Propagation
+from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.host.cache.files import CacheFiles
+from kubectl_eksdoc.host.documents.fields import Fields
+from kubectl_eksdoc.host.journals.journal_file import state_folder
+
+VERSION = 1
+_MOST, _LARGEST = 200, 4096
+
+
+def measured(uid: str, environ: Mapping[str, str]) -> Propagation | None:
+    """Of the CoreDNS whose Deployment has this `uid`; None where nothing is known."""
+    files = _files(environ)
+    content = files.of(_key(uid)) if uid and files is not None else None
+    return None if content is None else _read(content)
+
+
+def keep(uid: str, found: Propagation, environ: Mapping[str, str]) -> None:
+    """What cannot be written is not kept."""
+    files = _files(environ)
+    if uid and files is not None and found.measured_at is not None:
+        document = {
+            "version": VERSION,
+            "seconds": found.seconds,
+            "nodes": found.nodes,
+            "lost": int(found.lost),
+            "measuredAt": found.measured_at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        files.keep(_key(uid), json.dumps(document).encode())
+
+
+def _files(environ: Mapping[str, str]) -> CacheFiles | None:
+    try:
+        folder = state_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
+    except LocalJournalError:
+        return None
+    return CacheFiles(folder / "dns-measurements", ".json", _MOST, _LARGEST)
+
+
+def _key(uid: str) -> str:
+    return hashlib.sha256(uid.encode()).hexdigest()
+
+
+def _read(content: bytes) -> Propagation | None:
+    try:
+        document: object = json.loads(content)
+        fields = Fields(document if isinstance(document, dict) else {})
+        if fields.whole("version") != VERSION:
+            return None
+        return Propagation(
+            fields.whole("seconds"), fields.whole("nodes"), fields.moment("measuredAt"), bool(fields.whole("lost"))
+        )
+    except (ValueError, RecursionError):  # ValueError: not JSON, or Unfit
+        return None

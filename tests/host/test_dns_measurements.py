@@ -1,0 +1,36 @@
+"""What was measured is there again for the same CoreDNS, and nothing that is damaged is believed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.dns_measure import Propagation
+from kubectl_eksdoc.host.dns_measurements import keep, measured
+
+FOUND = Propagation(4, 30, datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc), lost=True)
+
+
+def test_it_is_kept_for_one_coredns(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    keep("uid-1", FOUND, environ)
+    assert measured("uid-1", environ) == FOUND
+    assert measured("uid-2", environ) is None and measured("", environ) is None
+    (file,) = tmp_path.rglob("*.json")
+    assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"version":2}', '{"version":1,"seconds":"4"}', "[" * 4000])
+def test_what_is_damaged_is_as_if_it_were_not_there(content: str, tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    keep("uid-1", FOUND, environ)
+    (file,) = tmp_path.rglob("*.json")
+    file.write_text(content, encoding="utf-8")
+    assert measured("uid-1", environ) is None
+
+
+def test_without_a_home_nothing_is_kept(tmp_path: Path) -> None:
+    keep("uid-1", FOUND, {"HOME": "relative", "XDG_STATE_HOME": "relative"})
+    assert measured("uid-1", {"HOME": "relative"}) is None
