@@ -69,6 +69,12 @@ PODS_ASTRAY = Code(
     "They started while vpc-cni gave no branch interfaces (ENABLE_POD_ENI false), and keep the address and the "
     "security groups of their node until they are made anew.",
 )
+COREFILE = Code(
+    "addon-corefile-refused",
+    "The CoreDNS of the target version would not start with its Corefile",
+    "A plugin or an option that a version no longer has ends CoreDNS at its start (proxy, upstream, "
+    "resyncperiod). The pods of the update crash, and those that run keep their old Corefile until they end.",
+)
 OBJECT_UNREAD = Code(
     "addon-object-unread",
     "An object of the add-on was not read",

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.circumstances import circumstances
+from kubectl_eksdoc.core.plan.addon.corefile import corefile
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, may_return, shared
@@ -75,6 +76,7 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
         *shared(predictions),
         *may_return(predictions),
         *circumstances(facts, asked, judge(values) if values else ()),
+        *corefile(facts, values, changes, asked.mode),
     )
     return AddonPlan(facts, asked, predictions, in_order(found), way_out)
 

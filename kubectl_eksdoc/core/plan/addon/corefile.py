@@ -1,0 +1,73 @@
+"""Whether the CoreDNS that an update brings accepts the Corefile that it will be given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.model.versions import parse as version_of
+from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
+from kubectl_eksdoc.core.rules.keeping.digests import is_digest
+
+CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
+_TEXT = ("f:data", "f:Corefile")
+_EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
+
+
+def corefile(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> Iterator[Finding]:
+    """`values`: those that hold after the call. Nothing where the version stays, or EKS writes its own Corefile."""
+    if facts.addon.name != NAME or facts.now.version == facts.target.version:
+        return
+    text = _text_after(facts, values, changes, mode)
+    if text is None:
+        return
+    target = facts.target.version
+    unread = Judged(doubts=("a snapshot has a digest of it alone",))
+    found = unread if is_digest(text) else judged(parse(text, None), version_of(target))
+    subject = Subject("ConfigMap", NAME, SYSTEM)
+    if found.refusals:
+        yield Finding(
+            codes.COREFILE,
+            Severity.CRITICAL,
+            Status.FAIL,
+            subject,
+            f"CoreDNS {target} would not start with this Corefile: {found.refusals[0]}",
+            tuple(map(str, found.refusals[1:])),
+            (
+                Remedy(
+                    "fix the Corefile before the update, and test it without a cluster",
+                    f"kubectl eksdoc coredns-lameduck -f Corefile --coredns-version {target.removeprefix('v')}",
+                ),
+            ),
+        )
+    elif found.doubts:
+        yield Finding(
+            codes.COREFILE,
+            Severity.LOW,
+            Status.UNKNOWN,
+            subject,
+            f"whether CoreDNS {target} would start with this Corefile is not known: {found.doubts[0]}",
+            found.doubts[1:],
+            (Remedy("start that CoreDNS once with the file, outside of the cluster: coredns -conf Corefile"),),
+            missing="the judgement of CoreDNS itself",
+        )
+
+
+def _text_after(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> str | None:
+    given = None if values is None else at(values, "corefile")
+    if isinstance(given, str):
+        return given
+    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == _TEXT]
+    if any(fate in _EKS_WRITES for fate in fates):
+        return None
+    live = next((each for each in facts.objects if named(each) == CONFIG), None)
+    text = None if live is None else at(live, "data", "Corefile")
+    return text if isinstance(text, str) else None
