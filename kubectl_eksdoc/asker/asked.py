@@ -1,9 +1,10 @@
 """What is to be asked: the plan that the program is given, a JSON object.
 
-``{"targets": [{"name": "service-v4", "address": "172.20.0.10", "port": 53}], "transports": ["udp", "tcp"],
-"rate": 10, "seconds": 60, "timeout": 5, "late": 1, "question": "kubernetes.default.svc.cluster.local."}``: so many
-questions a second to each target over each transport. What came after `late` seconds is late; what did not come within
-`timeout` is lost (resolv.conf(5): 5 s, then a client asks again or somebody else).
+``{"targets": [{"name": "service-v4", "address": "172.20.0.10", "port": 53, "kept": true}], "transports": ["udp",
+"tcp"], "rate": 10, "seconds": 60, "timeout": 5, "late": 1, "question": "kubernetes.default.svc.cluster.local."}``: so
+many questions a second to each target over each transport; `kept`: also over one UDP socket that is kept. What came
+after `late` seconds is late; what did not come within `timeout` is lost (resolv.conf(5): 5 s, then a client asks again
+or somebody else).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-UDP, TCP = "udp", "tcp"
+UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
 MOST_A_SECOND = 2000
 """Of all streams together: more is no measurement, it is a flood."""
 
@@ -84,6 +85,6 @@ def _streams(plan: dict[str, Any]) -> list[Stream]:
     made = []
     for target in plan["targets"]:
         ipaddress.ip_address(target["address"])  # names would be resolved by what is measured
-        for transport in transports:
+        for transport in (*transports, *((KEPT,) if target.get("kept") else ())):
             made.append(Stream(str(target["name"]), transport, target["address"], int(target.get("port", 53))))
     return made

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubectl_eksdoc.asker.asked import Asked, Stream
-from kubectl_eksdoc.asker.exchanges import End, ask
+from kubectl_eksdoc.asker.asked import KEPT, Asked, Stream
+from kubectl_eksdoc.asker.exchanges import End, Kept, ask
 from kubectl_eksdoc.asker.questions import Question
 from kubectl_eksdoc.asker.tally import STALL_S, Ended, Second, Tally
 
@@ -28,6 +28,7 @@ class Asking:
         self.tally = Tally(asked, self._began)
         self._stop, self._give_up = asyncio.Event(), asyncio.Event()
         self._open: dict[asyncio.Task[None], tuple[Stream, float, float]] = {}
+        self._kept = {stream: Kept() for stream in asked.streams if stream.transport == KEPT}
 
     def stop(self) -> None:
         """No more questions; those that are open get their time. The second time they are given up."""
@@ -54,6 +55,8 @@ class Asking:
                 task.cancel()
                 self.tally.hear(stream, Ended(due, sent, self._loop.time(), None))
             self._open.clear()
+            for kept in self._kept.values():
+                kept.close()
         for number in self.tally.numbers:
             self._tell(number, self.tally.take(number))
 
@@ -95,7 +98,8 @@ class Asking:
         end: End | None = None
         why = ""
         try:
-            end, why = await ask(stream, Question(self._asked.question, stream.v6), self._asked.timeout)
+            question, kept = Question(self._asked.question, stream.v6), self._kept.get(stream)
+            end, why = await ask(stream, question, self._asked.timeout, kept)
         except OSError as error:
             why = f"this machine: {error.strerror or error}"
         if asyncio.current_task() in self._open:

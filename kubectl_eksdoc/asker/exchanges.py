@@ -1,6 +1,7 @@
 """One question and what comes back, over UDP or TCP, each from a socket of its own, as a resolver of libc has it.
 
-A port that is used again would be a flow that kube-proxy already knows, and go where the last one went.
+A port that is used again would be a flow that kube-proxy already knows, and go where the last one went. `Kept` does
+that on purpose, as Envoy and other resolvers that keep their socket (kubernetes/kubernetes#125467).
 """
 
 from __future__ import annotations
@@ -38,13 +39,51 @@ _CLOSED = {
 """What the other side, or somebody on the way, tells. A network without a route (ENETUNREACH) is our own fault."""
 
 
-async def ask(stream: Stream, question: Question, timeout_s: float) -> tuple[End, str]:
-    """What became of it, and the reason if it was `FAILED` or `REFUSED`.
+class Kept(asyncio.DatagramProtocol):
+    """One UDP socket for all questions of a stream. Mutable."""
+
+    def __init__(self) -> None:
+        self._open: dict[asyncio.Future[str], Question] = {}
+        self._transport: asyncio.DatagramTransport | None = None
+
+    async def exchange(self, stream: Stream, question: Question) -> str:
+        """As `_udp`; the socket is opened with the first question."""
+        loop = asyncio.get_running_loop()
+        if self._transport is None:
+            self._transport, _ = await loop.create_datagram_endpoint(
+                lambda: self, remote_addr=(stream.address, stream.port)
+            )
+        answer: asyncio.Future[str] = loop.create_future()
+        self._open[answer] = question
+        try:
+            self._transport.sendto(question.wire)
+            return await answer
+        finally:
+            self._open.pop(answer, None)
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        for answer, question in self._open.items():
+            if not answer.done() and (judged := question.judged(data)) is not None:
+                answer.set_result(judged)
+
+    def error_received(self, exc: Exception) -> None:
+        """An ICMP error does not tell which question it is about: it ends the oldest."""
+        oldest = next((answer for answer in self._open if not answer.done()), None)
+        if oldest is not None:
+            oldest.set_exception(exc)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
+async def ask(stream: Stream, question: Question, timeout_s: float, kept: Kept | None = None) -> tuple[End, str]:
+    """What became of it, and the reason if it was `FAILED` or `REFUSED`. `kept`: by which it is asked, if any.
 
     Raises:
         OSError: this machine cannot ask (no sockets left, no memory); nothing is known of the other one.
     """
-    how = _udp if stream.transport == UDP else _tcp
+    how = kept.exchange if kept is not None else _udp if stream.transport == UDP else _tcp
     try:
         said = await asyncio.wait_for(how(stream, question), timeout_s)
     except (asyncio.TimeoutError, TimeoutError):

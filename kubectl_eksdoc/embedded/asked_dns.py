@@ -12,12 +12,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM, is_coredns
 from kubectl_eksdoc.core.model.corefile import Corefile
-from kubectl_eksdoc.core.model.dns_measure import MARKS, MEASURE_LABEL
+from kubectl_eksdoc.core.model.dns_measure import KEPT, MARKS, MEASURE_LABEL
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
@@ -120,9 +121,11 @@ class AskedDns:
     def _second(self, asked: Doc, began_s: float, second: int) -> Iterator[dict[str, Any]]:
         count = max(1, round(asked["rate"]))
         for target in asked["targets"]:
-            for transport in asked["transports"]:
+            for transport in (*asked["transports"], *((KEPT,) if target.get("kept") else ())):
                 moments = [began_s + (second + number / count) * self._speed for number in range(count)]
-                answered = sum(self._answers(target["address"], when, turn) for turn, when in enumerate(moments))
+                # A flow that is kept goes to one endpoint until the proxy has taken that out and forgets the flow.
+                turns = [0] * count if transport == KEPT else range(count)
+                answered = sum(map(partial(self._answers, target["address"]), moments, turns))
                 yield {
                     "t": second,
                     "to": target["name"],

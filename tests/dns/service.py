@@ -23,6 +23,7 @@ class Service:
         self._endpoints = list(endpoints)
         self.flows: Counter[tuple[str, int]] = Counter()
         self.port = 0
+        self._tracked: dict[tuple[str, int], int] = {}
         self._loop = asyncio.new_event_loop()
         self._up: list[asyncio.DatagramTransport] = []
 
@@ -40,6 +41,12 @@ class Service:
         self.flows[transport, endpoint] += 1
         return endpoint
 
+    def tracked(self, addr: tuple[str, int]) -> int:
+        """A flow that is known goes on to its endpoint until that is taken out, as with conntrack."""
+        if self._tracked.get(addr) not in self._endpoints:
+            self._tracked[addr] = self.chosen("udp")
+        return self._tracked[addr]
+
     async def open(self) -> None:
         while True:
             server = await asyncio.start_server(self._tcp, HOSTS[0], 0)
@@ -54,7 +61,7 @@ class Service:
     async def relay(self, data: bytes, reply: asyncio.DatagramTransport, addr: tuple[str, int]) -> None:
         """One flow: its answer goes back to where it came from."""
         transport, _ = await self._loop.create_datagram_endpoint(
-            lambda: _Back(reply, addr), remote_addr=(HOSTS[0], self.chosen("udp"))
+            lambda: _Back(reply, addr), remote_addr=(HOSTS[0], self.tracked(addr))
         )
         transport.sendto(data)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import time
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +18,7 @@ from kubectl_eksdoc.host.asker_archive import MOST_BYTES, packed
 from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until
 from tests.dns.responder import HOSTS, REFUSED, SERVFAIL, Behaviour
+from tests.dns.service import serving
 
 NONE = ".:53 {\n health\n ready\n}\n"
 
@@ -61,6 +63,22 @@ def test_what_came_of_each_question_is_called_by_its_name(tmp_path: Path) -> Non
     assert sums["truncated", "udp"]["answered"] == 0 and sums["truncated", "tcp"]["failed"] == 0
     why = {(line["to"], each) for line in asked.lines[1:-1] for each in line["why"]}
     assert why >= {("refusing", "REFUSED"), ("failing", "SERVFAIL"), ("nobody", "refused")}
+
+
+@pytest.mark.long
+def test_a_kept_socket_is_one_flow_and_moves_on_when_its_endpoint_is_taken_out(tmp_path: Path) -> None:
+    with responding(NONE) as one, responding(NONE) as other, serving([one.port, other.port]) as service:
+        kept = json.loads(plan({"it": (HOSTS[0], service.port)}, transports=[], seconds=4, rate=20))
+        kept["targets"][0]["kept"] = True
+        with asking(tmp_path, json.dumps(kept)) as asked:
+            until(lambda: sum(service.flows.values()) == 1)
+            (_, first), *_ = service.flows
+            time.sleep(0.2)
+            service.take_out(first)
+            asked.over()
+    sums = asked.sums()["it", "udp-kept"]
+    assert sums["answered"] + sums["late"] == sums["sent"] > 20
+    assert service.flows == {("udp", one.port): 1, ("udp", other.port): 1}
 
 
 @pytest.mark.long

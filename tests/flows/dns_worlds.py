@@ -157,7 +157,10 @@ class World:
         lines: list[Doc] = [{"asker": "eksdoc-dns-asker", "version": 1, "began": wall, "seconds": asked["seconds"]}]
         for t in range(max(0, int(self.now - began - asked["timeout"] - 1.5))):
             for target in asked["targets"]:
-                lines += [self._line(t, target, by, began) for by in asked["transports"]]
+                lines += [
+                    self._line(t, target, by, began)
+                    for by in (*asked["transports"], *(("udp-kept",) if target["kept"] else ()))
+                ]
         return "".join(f"{json.dumps(line)}\n" for line in lines)
 
     def _line(self, t: int, target: Doc, by: str, began: float) -> Doc:

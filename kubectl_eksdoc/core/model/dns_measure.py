@@ -13,7 +13,8 @@ MEASURE_LABEL = "eksdoc.io/dns-measure"
 MARKS = Marks(MEASURE_LABEL, "asker", 16 << 20)
 """Some 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""
 
-UDP, TCP = "udp", "tcp"
+UDP, TCP, KEPT = "udp", "tcp", "udp-kept"
+"""`KEPT`: over one UDP socket for all questions, to the service alone."""
 TRANSPORTS = (UDP, TCP)
 
 
@@ -25,6 +26,10 @@ class Target:
     address: str
     port: int = 53
     pod: str = ""
+
+    @property
+    def transports(self) -> tuple[str, ...]:
+        return TRANSPORTS if self.pod else (*TRANSPORTS, KEPT)
 
     @property
     def family(self) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, Counts, Report, Second, Stream
+from kubectl_eksdoc.core.model.dns_measure import KEPT, TRANSPORTS, Counts, Report, Second, Stream
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, QUESTION
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 
@@ -21,7 +21,10 @@ _LONGEST = 300
 def asked(plan: MeasurePlan) -> str:
     """What its pods are given."""
     manner = plan.manner
-    targets = [{"name": each.name, "address": each.address, "port": each.port} for each in plan.targets]
+    targets = [
+        {"name": each.name, "address": each.address, "port": each.port, "kept": KEPT in each.transports}
+        for each in plan.targets
+    ]
     given = {
         "targets": targets,
         "transports": list(TRANSPORTS),

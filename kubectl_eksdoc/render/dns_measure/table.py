@@ -93,7 +93,7 @@ def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Report, ended: fr
     return [
         zone,
         f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
-        stream.transport.upper(),
+        _by(stream).upper(),
         str(total.sent),
         str(total.answered),
         Cell(str(total.late), Tone.WARN if total.late else None),
@@ -102,6 +102,11 @@ def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Report, ended: fr
         "-" if median is None else f"{median:.1f} ms",
         "-" if slowest is None else f"{slowest:.1f} ms",
     ]
+
+
+def _by(stream: Stream) -> str:
+    """``udp``, ``tcp``, or ``kept``: over UDP, from a socket that is kept."""
+    return stream.transport.removeprefix("udp-")
 
 
 def _tone(plan: MeasurePlan, stream: Stream, total: Counts) -> Tone | None:
@@ -147,7 +152,7 @@ def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
     pods = {target.name for target in plan.targets if target.pod}
     found: dict[str, list[Stream]] = {}
     for stream in plan.streams:
-        name = stream.target if stream.target in pods and not full else f"{stream.target} {stream.transport}"
+        name = stream.target if stream.target in pods and not full else f"{stream.target} {_by(stream)}"
         found.setdefault(name, []).append(stream)
     return found
 

@@ -73,7 +73,8 @@ def about(plan: MeasurePlan) -> list[str]:
     manner = plan.manner
     rate = manner.rate * len(plan.streams)
     told = [
-        f"each pod asks {manner.rate:g} times a second each of {named(plan.targets)}, over UDP and TCP: "
+        f"each pod asks {manner.rate:g} times a second each of {named(plan.targets)}, over UDP and TCP, "
+        "and the service over one UDP socket that is kept: "
         f"{rate:g} questions a second",
         f"late is after {LATE_S:g} s, lost after {manner.timeout_s:g} s",
         *(f"{family} does not apply: {why}" for family, why in plan.absent.items()),

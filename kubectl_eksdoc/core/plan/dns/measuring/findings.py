@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from kubectl_eksdoc.core.model import dns_measure_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
-from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, Counts, Report, Stream
+from kubectl_eksdoc.core.model.dns_measure import KEPT, TCP, TRANSPORTS, UDP, Counts, Report, Stream
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
 from kubectl_eksdoc.core.plan.dns.measuring.learned import said
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone
 from kubectl_eksdoc.core.plan.probe_left import left_finding
 
 _SERVICE = Subject("Service", SERVICE, SYSTEM)
+_SAID = {UDP: "UDP", TCP: "TCP", KEPT: "UDP from a socket that is kept"}
 _SLACK_S = 3
 """Moments are known to a second, and by two clocks."""
 
@@ -76,8 +77,9 @@ def _lost(
     plan: MeasurePlan, measured: Measured, zone: MeasuredZone, report: Report, service: dict[Stream, Counts]
 ) -> Finding:
     total = sum(service.values(), Counts())
-    by = {transport: sum(c.bad for s, c in service.items() if s.transport == transport) for transport in TRANSPORTS}
-    parts = ", ".join(f"{count} over {transport.upper()}" for transport, count in by.items() if count)
+    transports = (*TRANSPORTS, KEPT)
+    by = {transport: sum(c.bad for s, c in service.items() if s.transport == transport) for transport in transports}
+    parts = ", ".join(f"{count} over {_SAID[transport]}" for transport, count in by.items() if count)
     spans = _spans(_when(report, service, "bad"))
     why = sorted({w for s in service for one in report.seconds.get(s, {}).values() for w in one.why})
     evidence = [f"in the seconds {spans}"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown, missing_rights
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
-from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, DnsPod, DnsService, DnsStand, DnsWorkload, Stream, Target
+from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload, Stream, Target
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import Owner
 from kubectl_eksdoc.core.plan.dns.measuring.choice import Zone, zones
@@ -50,7 +50,7 @@ class MeasurePlan:
 
     @property
     def streams(self) -> tuple[Stream, ...]:
-        return tuple(Stream(target.name, transport) for target in self.targets for transport in TRANSPORTS)
+        return tuple(Stream(target.name, transport) for target in self.targets for transport in target.transports)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
 def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
     (found,) = judged(report(service={7: counts}), left(5))
     assert (found.code, found.status, found.severity) == (LOST, Status.FAIL, Severity.HIGH)
-    assert found.message.startswith("1 of 400 questions") and "(1 over UDP)" in found.message
+    assert found.message.startswith("1 of 600 questions") and "(1 over UDP)" in found.message
     assert found.evidence[:2] == ("in the seconds +7", "coredns-1: told to end at +5 s")
 
 

@@ -70,7 +70,7 @@ def test_the_service_and_each_endpoint_are_asked() -> None:
         ("coredns-1-v4", "10.0.0.1", "coredns-1"),
         ("coredns-2-v4", "10.0.0.2", "coredns-2"),
     ]
-    assert plan.absent == {"v6": "the service has no IPv6 address"} and len(plan.streams) == 6
+    assert plan.absent == {"v6": "the service has no IPv6 address"} and len(plan.streams) == 7
 
 
 def test_over_both_families_where_the_service_has_both() -> None:
