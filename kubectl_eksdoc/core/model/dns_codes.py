@@ -121,6 +121,12 @@ NOTICES = Code(
     "Nobody hears that a Spot node of CoreDNS is taken back",
     "Karpenter drains it in the two minutes of the notice only if it is told of the notice, by its interruption queue.",
 )
+KEPT_FLOWS = Code(
+    "dns-kept-flows",
+    "Clients that keep their UDP socket go on sending to a CoreDNS pod that has ended",
+    "kube-proxy knows a flow by its source port. In IPVS mode it keeps it until it was idle for ipvs.udpTimeout; in "
+    "iptables and nftables mode it deletes it when the pod is taken out of the service.",
+)
 WITHOUT = Code(
     "dns-elsewhere",
     "Where the names of this cluster are looked up",

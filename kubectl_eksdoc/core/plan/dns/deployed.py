@@ -19,6 +19,8 @@ from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, re
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
 CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
+KUBE_PROXY = Named("v1", "ConfigMap", SYSTEM, "kube-proxy-config")
+"""As EKS calls it."""
 
 PROPORTIONAL = tuple(
     Named("apps/v1", "Deployment", SYSTEM, name)
@@ -27,7 +29,7 @@ PROPORTIONAL = tuple(
 """As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
 dns-horizontal-autoscaler; the charts of it)."""
 
-OBJECTS = (DEPLOYMENT, CONFIG, *PROPORTIONAL)
+OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, *PROPORTIONAL)
 
 
 @dataclass(frozen=True, slots=True)

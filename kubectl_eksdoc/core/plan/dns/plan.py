@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.kinds import NODES
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging import configured, failing, lasting, leaving, placed
+from kubectl_eksdoc.core.plan.dns.judging import clients, configured, failing, lasting, leaving, placed
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending, ending
 from kubectl_eksdoc.core.plan.dns.judging.subjects import ADDON, DEPLOYMENT, not_read
 from kubectl_eksdoc.core.plan.dns.order import Step, steps
@@ -74,6 +74,7 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
     yield from lasting.judged(facts)
     yield from failing.judged(facts)
     yield from placed.judged(facts)
+    yield from clients.judged(facts)
     yield from _elsewhere(facts)
 
 
