@@ -91,6 +91,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
         *_unread(facts),
         *_of_install(facts, foreseen),
         *_of_links(links, spot),
+        *_perhaps_shared(facts),
         *handler_findings(facts.cluster, there, by_karpenter),
         *outage.others_spot(facts, {name for each in there for name in each.ready}),
     ]
@@ -111,6 +112,25 @@ def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
             (read.detail,),
             missing=read.resource.full_name,
         )
+
+
+def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
+    """AWS does not tell who reads a queue; Karpenter's own templates name it after the cluster."""
+    if not isinstance(facts.install, KarpenterInstall):
+        return
+    cluster = facts.install.cluster_name or facts.cluster.identity.cluster
+    if not cluster or cluster in facts.queue or not facts.queue:
+        return
+    yield Finding(
+        codes.QUEUE,
+        Severity.INFO,
+        Status.PASS,
+        Subject("Queue", facts.queue),
+        f"the queue is not named after the cluster {cluster}: if the Karpenter of another cluster reads it, too, each "
+        "deletes messages about the other's nodes, and those are not drained",
+        ("Karpenter deletes every message that it reads (karpenter-provider-aws, pkg/controllers/interruption)",),
+        (Remedy("Check that no other cluster reads it, or give this one its own."),),
+    )
 
 
 def stack_name(facts: InterruptionFacts, wish: Wish) -> str:

@@ -323,3 +323,11 @@ def test_a_queue_whose_name_is_not_known_has_a_subject_all_the_same() -> None:
 def test_a_rule_for_whatever_comes_delivers_too() -> None:
     whole = Rule("all", PLACE.arn("events", "rule/all"), {"source": [{"prefix": "aws."}]})
     assert statuses(planned(rules=(whole,), targets={"all": (Target("1", ARN),)})) == {}
+
+
+@pytest.mark.parametrize(("queue", "said"), [("prod", False), ("Karpenter-prod", False), ("staging", True)])
+def test_a_queue_with_another_name_may_be_that_of_another_cluster(queue: str, said: bool) -> None:
+    """Karpenter deletes what it reads, whoever it is about."""
+    plan = plan_interruption(replace(facts(), queue=queue))
+    found = [each for each in plan.findings if each.status is Status.PASS and each.subject.name == queue]
+    assert [("another cluster" in each.message, bool(each.remedy)) for each in found] == [(True, True)] * said
