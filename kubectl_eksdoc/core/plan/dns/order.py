@@ -69,7 +69,7 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
         found.append(
             Step(
                 "Have Karpenter hear of Spot notices.",
-                "all other pods on Spot nodes die without a SIGTERM as well",
+                "all other pods on Spot nodes are terminated without SIGTERM, too",
                 "no node; Karpenter itself restarts",
                 _command(failing[codes.NOTICES]),
             )

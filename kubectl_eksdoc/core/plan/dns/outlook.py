@@ -52,7 +52,8 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
     if _doubted(facts, [node for _, node in spot]):
         yield (
             f"When EC2 takes back {_or(nodes)}: whether somebody drains it is not known; if nobody does, {there} "
-            f"{'dies' if len(spot) == 1 else 'die'} without a SIGTERM, and no lameduck helps."
+            f"{'is' if len(spot) == 1 else 'are'} terminated without SIGTERM (confidence: medium), and no lameduck "
+            "helps."
         )
         return
     yield (
@@ -69,8 +70,9 @@ def _dying(spot: Sequence[tuple[Pod, Node]], every: int, not_ready_after_s: int)
     if len(nodes) > 1:
         share = f"its part of the lookups fails ({there} are on such nodes)"
     return (
-        f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS dies without a SIGTERM, and {share} until the "
-        f"node counts as gone, about {not_ready_after_s} s; each of them waits {CLIENT_S} s first."
+        f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS is terminated without SIGTERM (confidence: "
+        f"medium), and {share} until the node counts as gone, about {not_ready_after_s} s; each of them waits "
+        f"{CLIENT_S} s first."
     )
 
 

@@ -76,7 +76,7 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
             link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),), made=False
         )
     if lacking:
-        return replace(link, status=Status.FAIL, what=f"the role may not {_listed(lacking)} on the queue")
+        return replace(link, status=Status.FAIL, what=f"the role may not {_denied(lacking)}")
     for action, ruling in rulings.items():
         if ruling.says is not Says.ALLOWED:
             unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
@@ -90,6 +90,14 @@ def _listed(names: Iterable[str]) -> str:
     """``a, b and c``."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _denied(actions: Iterable[str]) -> str:
+    """``sqs:ReceiveMessage on the queue and kms:Decrypt on its key``."""
+    every = list(actions)
+    of_queue = [each for each in every if each != DECRYPT]
+    parts = [f"{_listed(of_queue)} on the queue"] if of_queue else []
+    return " and ".join([*parts, *([f"{DECRYPT} on the queue's key"] if DECRYPT in every else [])])
 
 
 def lacking_of(facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> tuple[str, ...]:

@@ -438,7 +438,7 @@ def test_the_incident_is_told_in_order() -> None:
         "kubectl eksdoc interruption --print stack --context prod > interruption.yaml && aws cloudformation deploy",
     ]
     (taken,) = found.outlook
-    assert "CoreDNS dies without a SIGTERM, and 1 of 2 lookups fail" in taken
+    assert "CoreDNS is terminated without SIGTERM (confidence: medium), and 1 of 2 lookups fail" in taken
 
 
 def test_a_loss_is_certain_only_without_any_lameduck() -> None:

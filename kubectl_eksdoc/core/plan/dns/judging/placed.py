@@ -107,8 +107,8 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             Severity.CRITICAL,
             Status.FAIL,
             DEPLOYMENT,
-            f"nobody drains {_nodes(of_karpenter)} when EC2 takes it back, as {told.why}: its CoreDNS dies without a "
-            "SIGTERM, and no lameduck helps",
+            f"nobody drains {_nodes(of_karpenter)} when EC2 takes it back, as {told.why}: its CoreDNS is "
+            "terminated without SIGTERM from the kubelet (confidence: medium), and no lameduck helps",
             remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
         )
     if others:
