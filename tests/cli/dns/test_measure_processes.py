@@ -80,9 +80,28 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         assert [each["status"] for each in short] == (["fail"] if code else [])
 
 
-def _page(home: Path) -> str:
+def test_on_the_served_demo_the_page_and_the_measurement_agree(tmp_path: Path) -> None:
+    """With its lameduck of 5 s no answer is lost, and then the page no longer doubts that it is long enough."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    serve = ["rehearse", "--serve", "--demo", "--speed", "3", "--kubeconfig-out", str(tmp_path / "config")]
+    words = ("--measure=rollout", "--yes", "--expect-changes", "5", "--for", "40s", "--answer-timeout", "1s")
+    with subprocess.Popen([sys.executable, "-m", "kubectl_eksdoc", *serve], cwd=ROOT, env=environ) as serving:
+        try:
+            until(lambda: (tmp_path / "config").exists())
+            before = json.loads(_page(tmp_path))
+            found = document(_page(tmp_path, *words))
+            after = json.loads(_page(tmp_path))
+        finally:
+            serving.send_signal(signal.SIGINT)
+    assert [each["status"] for each in before["findings"] if each["code"] == LAMEDUCK_SHORT] == ["unknown"]
+    assert [each["status"] for each in found["findings"]] == ["pass"] * 3, "one of each zone"
+    assert [each for each in after["findings"] if each["code"] == LAMEDUCK_SHORT] == []
+    assert after["shutdown"]["propagationSeconds"] <= after["shutdown"]["lameduckSeconds"] == 5
+
+
+def _page(home: Path, *words: str) -> str:
     """Of the same cluster, on the same machine."""
-    argv = [sys.executable, "-m", "kubectl_eksdoc", "coredns-lameduck", "--kubeconfig", str(home / "config")]
+    argv = [sys.executable, "-m", "kubectl_eksdoc", "coredns-lameduck", "--kubeconfig", str(home / "config"), *words]
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)}
     return subprocess.run([*argv, "-o", "json"], capture_output=True, text=True, cwd=ROOT, env=environ).stdout
 
