@@ -13,10 +13,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
+from kubectl_eksdoc.aws.refusals import shown
 from kubectl_eksdoc.bounds import Bounds, ReadTime, within
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, UsageError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class LiveAws:
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
             raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
-            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {hidden(str(error))}") from error
+            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {shown(str(error))}") from error
 
     def _in_time(self, question: Question, parameters: dict[str, Any]) -> Json:
         """In a thread of its own: botocore also waits between tries, and for programs that print credentials."""

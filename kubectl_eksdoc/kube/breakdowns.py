@@ -6,9 +6,8 @@ import ssl
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import Unreachable, Untrusted
-from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import Incomplete, shown
 
 _BEHIND = "Is the cluster's endpoint private? Then a VPN, a bastion or a proxy is needed to reach it."
 _HOSTNAME_ERRORS = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH
@@ -81,7 +80,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _innermost(causes: tuple[BaseException, ...]) -> str:
     said = (text for cause in reversed(causes) if (text := str(cause).strip()))
-    return addresses_in(next(said, type(causes[0]).__name__))
+    return shown(next(said, type(causes[0]).__name__))
 
 
 def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:

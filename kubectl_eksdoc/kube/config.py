@@ -12,8 +12,9 @@ from urllib.parse import quote
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.core.rules.addresses import address
+from kubectl_eksdoc.core.rules.addresses import address, token_in
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
 from kubectl_eksdoc.kube import credentials, exec_plugin
 from kubectl_eksdoc.kube.choice import choose
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
@@ -21,7 +22,7 @@ from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.proxies import proxy_for
 from kubectl_eksdoc.kube.surroundings import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target
+from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target, is_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     """
     target = choose(connection, around)
     proxy = proxy_for(target.server.url, target.server.proxy_url, around.environ)
+    _hold(target, proxy, around)
     headers = (
         ("Accept", "application/json"),
         ("Accept-Encoding", "identity" if target.server.disable_compression else "gzip"),
@@ -76,6 +78,17 @@ def connect(connection: Connection, around: Surroundings) -> Access:
         read_timeout=connection.read_timeout,
         read_time=around.read_time,
     )
+
+
+def _hold(target: Target, proxy: str, around: Surroundings) -> None:
+    """What is sent over plain http or to nobody is read all the same; credentials are held when they are had."""
+    user, provider = target.user, (target.user.auth_provider or {}).get("config")
+    hold(user.token, user.password, user.key_data, token_in(target.server.url))
+    hold(*(str(value) for name, value in provider.items() if is_secret(name)) if isinstance(provider, dict) else ())
+    hold(*(value for name, value in user.plugin.env if is_secret(name)) if user.plugin else ())
+    for url in (target.server.url, proxy):
+        hold_login(url)
+    hold_environment(around.environ)
 
 
 def pinned(connection: Connection, around: Surroundings) -> Connection:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.held_secrets import hold
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
 _LARGEST = 1 << 20
@@ -77,6 +78,7 @@ class Credentials:
             raise
         finally:
             self._fetched += 1
+        hold(fresh.authorization.partition(" ")[2], fresh.key)
         self._current = fresh
         # One that comes already expired tells of a clock that differs: used until the server refuses it.
         ends = fresh.expires_at

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from kubectl_eksdoc.bounds import Bounds, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Answer, Incomplete, Refused
+from kubectl_eksdoc.kube.answers import Answer, Incomplete, Refused, shown
 from kubectl_eksdoc.kube.breakdowns import breakdown, never_sent
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.credentials import Credential
@@ -194,12 +194,11 @@ class Exchanges:
         Raises:
             Broken: it is encoded as it was not asked for.
         """
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        if encoding not in known:
+        encoding = response.headers.get("content-encoding", "").strip()
+        if encoding.lower() not in known:
             response.close()
-            said = (
-                f"{self.access.target.server.address} sent its answer in encoding {encoding!r}, which was not asked for"
-            )
+            server, name = self.access.target.server.address, shown(encoding)
+            said = f"{server} sent its answer in encoding {name!r}, which was not asked for"
             raise Broken(Refused(said, _ADDRESS), False)
 
     def _broken(self, error: Exception, read_s: float, connect_s: float) -> Broken:

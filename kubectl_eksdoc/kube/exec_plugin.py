@@ -20,6 +20,7 @@ from typing import Any
 
 from kubectl_eksdoc.bounds import PRINTED_BYTES, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
+from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin, Server
@@ -114,7 +115,7 @@ def _without_secrets(plugin: ExecPlugin, said: str) -> str:
         return ""
     from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # most plugins complain of nothing
 
-    return hidden(plugin.without_secrets(said))
+    return hidden(plugin.without_secrets(without_held(said)))
 
 
 def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[str, Any]:
