@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
 from math import inf
 from time import monotonic
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.aws.refusals import shown
-from kubectl_eksdoc.bounds import Bounds, ReadTime, within
+from kubectl_eksdoc.bounds import Bounds, Late, ReadTime, in_time
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, UsageError
@@ -101,24 +99,14 @@ class LiveAws:
             raise self._too_long()
         bounds = Bounds(monotonic, SILENCE_S, monotonic() + left_s)
         bounds.body(ANSWER_BYTES)
-        answer: Future[Json] = Future()
-
-        def work() -> None:
-            try:
-                with within(bounds):
-                    answer.set_result(self._asked(question, parameters))
-            except BaseException as error:  # it belongs to who waits for it
-                answer.set_exception(error)
-
-        threading.Thread(target=work, daemon=True).start()
         try:
-            return answer.result(left_s if left_s < inf else None)
+            return in_time(bounds, lambda: self._asked(question, parameters))
         except Exception as error:
             if bounds.full:
                 what = f"{question.service}:{question.operation}"
                 more = f"the answer to {what} has more than {ANSWER_BYTES >> 20} MiB"
                 raise AwsError(more, "Is this an address of AWS, and is no proxy in between?") from error
-            if bounds.over or isinstance(error, NotYet):
+            if bounds.over or isinstance(error, Late):
                 raise self._too_long() from error
             raise
 

@@ -70,7 +70,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     return Access(
         target=target,
         eks=identify(target, around.environ),
-        credentials=_credentials(target, around, connection.read_timeout),
+        credentials=_credentials(target, around),
         pools=Pools(target, proxy),
         headers=headers,
         proxy=address(proxy),
@@ -111,14 +111,14 @@ def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _credentials(target: Target, around: Surroundings, limit_s: float) -> Credentials:
+def _credentials(target: Target, around: Surroundings) -> Credentials:
     """A plugin's are shared by all who would run it in the same way."""
     if _plugin_of(target) is None:
-        return Credentials(_source(target, around, limit_s), around.now)
+        return Credentials(_source(target, around), around.now)
     server = target.server
     hidden = (server.url, server.proxy_url, repr(server.exec_config))
     login = (repr(server), *hidden, target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
-    return around.logins.of(login, lambda: Credentials(_source(target, around, limit_s), around.now))
+    return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
 
 
 def _plugin_of(target: Target) -> ExecPlugin | None:
@@ -128,9 +128,8 @@ def _plugin_of(target: Target) -> ExecPlugin | None:
     return None if others or user.has_certificate or not target.server.secure else user.plugin
 
 
-def _source(target: Target, around: Surroundings, limit_s: float) -> credentials.Source:
-    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these, for
-    `limit_s` at most, 0: as long as any plugin.
+def _source(target: Target, around: Surroundings) -> credentials.Source:
+    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
 
     Over plain http nothing is sent, as kubectl does.
     """
@@ -145,8 +144,7 @@ def _source(target: Target, around: Surroundings, limit_s: float) -> credentials
         return lambda: _official(target)
     plugin = _plugin_of(target)
     if plugin is not None:
-        timeout = min(limit_s or exec_plugin.TIMEOUT, exec_plugin.TIMEOUT)
-        return lambda: exec_plugin.run(plugin, target.server, around, timeout)
+        return lambda: exec_plugin.run(plugin, target.server, around)
     return credentials.fixed(Credential())
 
 
