@@ -98,7 +98,9 @@ def plant_in_aws(aws: World) -> None:
         tags={"password": of.any()},
     )
     values = json.dumps({"podAnnotations": {"token": of.any(), "example.com/site": BY_CHANCE}})
-    eks.update_addon(clusterName=NAME, addonName="coredns", configurationValues=values)
+    aws.eks().ends_when_asked = 1
+    update = eks.update_addon(clusterName=NAME, addonName="coredns", configurationValues=values)["update"]["id"]
+    eks.describe_update(name=NAME, addonName="coredns", updateId=update)
     eks.tag_resource(resourceArn=eks.describe_cluster(name=NAME)["cluster"]["arn"], tags={"token": of.any()})
     for each in ec2.describe_instances()["Reservations"]:
         ec2.create_tags(Resources=[each["Instances"][0]["InstanceId"]], Tags=tags)
