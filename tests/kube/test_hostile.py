@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import threading
 import time
 import tracemalloc
 import zlib
@@ -167,8 +168,10 @@ def test_what_comes_before_a_request_is_a_part_of_the_time(
 ) -> None:
     """As a name that nobody resolves, addresses that are tried one after the other, a plugin that does not end."""
 
+    over = threading.Event()
+
     def slow() -> Credential:
-        time.sleep(5)
+        over.wait(5)
         return Credential()
 
     access = connect(Connection(kubeconfig=config, read_timeout=0.3), around)
@@ -177,6 +180,7 @@ def test_what_comes_before_a_request_is_a_part_of_the_time(
     with pytest.raises(ReadTimeout, match="cannot be read within 0.3 s"):
         transport.get(PODS)
     assert time.monotonic() - begun < 4
+    over.set()
 
 
 def test_what_is_made_of_a_page_is_a_part_of_the_time(server: ApiServer, config: str, around: Surroundings) -> None:
