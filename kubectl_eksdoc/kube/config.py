@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
 from kubectl_eksdoc.kube import credentials, exec_plugin
 from kubectl_eksdoc.kube.choice import choose
-from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.credentials import NO_HEADER, Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.proxies import proxy_for
@@ -103,6 +103,13 @@ def pinned(connection: Connection, around: Surroundings) -> Connection:
 
 
 def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
+    found = _as_headers(who)
+    if any(NO_HEADER.search(value) for _, value in found):
+        raise ConfigError("who is impersonated (--as) has a name that no HTTP header may have", "It is one line.")
+    return found
+
+
+def _as_headers(who: Impersonation) -> tuple[tuple[str, str], ...]:
     return (
         *((("Impersonate-User", who.user),) if who.user else ()),
         *((("Impersonate-Uid", who.uid),) if who.uid else ()),

@@ -7,6 +7,7 @@ one process shares it (`Sharing`): a plugin may take seconds, and ask its user f
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class Credentials:
         if self._failed is not None and self._fetched != before:
             raise type(self._failed)(self._failed.message, self._failed.hint) from self._failed
         try:
-            fresh, self._failed = self._source(), None
+            fresh, self._failed = _usable(self._source()), None
         except ClusterError as error:
             self._failed = error
             raise
@@ -84,6 +85,19 @@ class Credentials:
         ends = fresh.expires_at
         self._until = ends if ends is not None and ends > self._now() else None
         return fresh
+
+
+NO_HEADER = re.compile(r"[^\t\x20-\x7e\xa0-\xff]")
+"""Matches a character that the value of a header has not (RFC 9110, section 5.5; Python sends Latin-1)."""
+
+
+def _usable(fresh: Credential) -> Credential:
+    if NO_HEADER.search(fresh.authorization):
+        raise ConfigError(
+            "the token or password has a character that no HTTP header may have, such as a line break",
+            "Look at it in the kubeconfig, at its file, or at what the credential plugin prints.",
+        )
+    return fresh
 
 
 class Sharing:

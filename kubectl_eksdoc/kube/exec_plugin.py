@@ -21,7 +21,7 @@ from typing import Any
 
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
-from kubectl_eksdoc.held_secrets import without_held
+from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin, Server
@@ -156,7 +156,7 @@ def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[st
 
 def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential:
     def garbage(what: str, hint: str = "") -> ConfigError:
-        said = f" On stderr it said: {complaint}" if complaint else ""
+        said = f" On stderr it said: {without_held(complaint)}" if complaint else ""
         return ConfigError(f"the credential plugin {plugin.line!r} {what}.{said}", hint or _by_hand(plugin))
 
     try:
@@ -167,12 +167,14 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
         raise garbage("printed JSON that is not an ExecCredential with a status")
+    token, certificate, key = (_text(status.get(name)) for name in ("token", "clientCertificateData", "clientKeyData"))
+    hold(token, key)
     if document.get("apiVersion") != plugin.api_version:
+        version = without_held(str(document.get("apiVersion")))
         raise garbage(
-            f"answered in {document.get('apiVersion')}, but the kubeconfig asks for {plugin.api_version}",
+            f"answered in {version}, but the kubeconfig asks for {plugin.api_version}",
             "Update the plugin (the AWS CLI) and write the entry anew: aws eks update-kubeconfig --name CLUSTER.",
         )
-    token, certificate, key = (_text(status.get(name)) for name in ("token", "clientCertificateData", "clientKeyData"))
     if not token and not certificate:
         raise garbage("printed a credential with neither a token nor a certificate")
     if bool(certificate) != bool(key):

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError
+from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
 from kubectl_eksdoc.kube.answers import MOST_SAID, Answer
 from kubectl_eksdoc.kube.config import connect
@@ -94,6 +94,30 @@ def test_what_a_plugin_and_a_file_give(
         with pytest.raises(ClusterError) as caught:
             transport(Connection(kubeconfig=config)).get(PODS)
         assert "mellon" not in said_of(caught.value) and "who is …?" in caught.value.message
+
+
+def test_a_plugin_that_says_what_it_prints(
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    for more in ("expirationTimestamp='soon'", "clientKeyData='x'"):
+        plugin = kubeconfigs.plugin(
+            tmp_path, f"sys.stderr.write('mellon-14-m it is'); say(token='mellon-14-m', {more})\n"
+        )
+        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, kubeconfigs.exec_user(plugin))
+        with pytest.raises(ConfigError, match="On stderr it said: … it is"):
+            transport(Connection(kubeconfig=config)).get(PODS)
+
+
+@pytest.mark.parametrize("end", ["\nevil: 1", "\r\n", "\0", "\u20ac"])
+def test_one_that_no_header_may_have_is_told_without_it(
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path, end: str
+) -> None:
+    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, {"token": f"mellon-13-m{end}x"})
+    for words in (Connection(kubeconfig=config), Connection(kubeconfig=config, token="a", impersonate_user=f"a{end}b")):
+        with pytest.raises(ConfigError, match="no HTTP header may have") as caught:
+            transport(words).get(PODS)
+        assert "mellon" not in said_of(caught.value)
+    assert server.requests == []
 
 
 def test_what_is_written_to_a_journal_is_a_status_without_it() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.journal import is_run_id
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals.journal_file import ENDING, LineFile, state_folder
+from kubectl_eksdoc.host.journals.journal_file import ENDING, LineFile, for_its_owner, state_folder
 
 FORMAT = 1
 LARGEST = 64 << 20
@@ -60,6 +60,7 @@ class UpdateJournalFile:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            for_its_owner(descriptor)
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:

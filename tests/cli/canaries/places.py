@@ -217,8 +217,11 @@ class Place:
         ]
 
     def kept(self) -> list[str]:
-        """Of what was written below the home: journals, caches, snapshots."""
-        return [f"{each} in the home" for each in sorted(canaries_below(self.home, self.more))]
+        """Of what was written below the home: journals, caches, snapshots. The values of before stand in a file of the
+        owner alone, as they are: with others there would be no way back."""
+        of_owner = {path.name for path in self.home.rglob("*.values-of-before.json") if path.stat().st_mode & 0o77 == 0}
+        found = sorted(canaries_below(self.home, self.more))
+        return [f"{each} in the home" for each in found if each.rpartition("/")[2] not in of_owner]
 
 
 @contextmanager
