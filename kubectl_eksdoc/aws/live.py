@@ -27,6 +27,11 @@ ANSWER_BYTES = 128 << 20
 """Of all pages of an answer: 5,000 instances have some 40 MiB."""
 
 
+_NO_AWS = "Is this an address of AWS, and is no proxy in between?"
+_LONGEST = 300
+"""Characters of what botocore says of an answer, which it repeats."""
+
+
 class LiveAws:
     """An `asking.Aws`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
 
@@ -105,7 +110,7 @@ class LiveAws:
             if bounds.full:
                 what = f"{question.service}:{question.operation}"
                 more = f"the answer to {what} has more than {ANSWER_BYTES >> 20} MiB"
-                raise AwsError(more, "Is this an address of AWS, and is no proxy in between?") from error
+                raise AwsError(more, _NO_AWS) from error
             if bounds.over or isinstance(error, Late):
                 raise self._too_long() from error
             raise
@@ -131,6 +136,7 @@ class LiveAws:
 
     def _asked(self, question: Question, parameters: dict[str, Any]) -> Json:
         from botocore import xform_name
+        from botocore.parsers import ResponseParserError
 
         client = self._opened().of(question.service)
         method = xform_name(question.operation)
@@ -140,9 +146,11 @@ class LiveAws:
                 whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
             else:
                 whole = call(**parameters)
-        except (RecursionError, AttributeError, TypeError, KeyError) as error:  # botocore's, of what it parses
+        # What botocore raises of what it parses.
+        except (RecursionError, AttributeError, TypeError, KeyError, ResponseParserError) as error:
             what = f"{question.service}:{question.operation}"
-            raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
+            why = shown(repr(error))[:_LONGEST]
+            raise AwsRefused(f"the answer to {what} is not what it should be: {why}", _NO_AWS) from error
         whole.pop("ResponseMetadata", None)
         return whole
 
