@@ -38,7 +38,7 @@ def listed(
     form, (items, token, size) = _first(transport, resource, limited, namespace)
     while True:
         paging.check(token, len(items), size)
-        with transport.access.read_time.counted():  # with what is made of them
+        with transport.counted():
             yield from items
             if not token:
                 return

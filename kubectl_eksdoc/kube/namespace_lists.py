@@ -39,7 +39,7 @@ class NamespaceLists:
         return self._read[key]
 
     def _listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        with self._transport.access.read_time.counted():  # with what it takes to decode them
+        with self._transport.counted():
             return self._all(resource, namespace)
 
     def _all(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from math import inf
 
 from kubectl_eksdoc.bounds import Bounds, Late, in_time
@@ -68,8 +69,12 @@ class Transport:
                 be read.
             ConfigError: a credential or certificate cannot be had.
         """
-        with self.access.read_time.counted():
+        with self.counted():
             return self._answer(path, self._exchanges.url(path, query), right, of_text, accept)
+
+    def counted(self) -> AbstractContextManager[None]:
+        """What is done within it is a part of --read-timeout: also what is made of the pages of a list."""
+        return self.access.read_time.counted()
 
     def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> Answer:
         exchanges, patience = self._exchanges, self._patience

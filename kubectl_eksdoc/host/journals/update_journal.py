@@ -1,7 +1,8 @@
 """The journals of updates and fixes on this machine: a file of lines for each, with what it was held against.
 
 The first line has all that somebody needs who looks at it later: what was sent, what was there before, and what was
-foretold. The objects may hold what is nobody else's business, so a file is its owner's alone.
+foretold: of texts that may be secrets, digests. The values of before stand beside it as they are, for there is no way
+back without them; so a file is its owner's alone.
 """
 
 from __future__ import annotations
