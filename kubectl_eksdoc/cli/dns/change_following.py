@@ -57,7 +57,10 @@ class After:
 
     @classmethod
     def from_doc(cls, doc: Doc) -> After:
-        return cls(str(doc.get("corefile", "")), tuple(map(str, doc.get("sums", ()))))
+        text = str(doc.get("corefile", ""))
+        if text and "sums" not in doc:  # of a version that wrote the whole one down
+            return cls.of(text)
+        return cls(text, tuple(map(str, doc.get("sums", ()))))
 
 
 def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeView) -> Answer:
