@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import subprocess
@@ -27,6 +27,8 @@ PRINTED_BYTES = 1 << 20
 """Of either stream of a program that prints credentials."""
 
 _BUFFER = 1 << 16
+
+Result = TypeVar("Result")
 
 _current = threading.local()
 
@@ -99,16 +101,49 @@ class Bounds:
 @contextmanager
 def within(bounds: Bounds) -> Iterator[None]:
     """Answers whose reading this thread begins within it have `bounds`."""
-    _current.bounds = bounds
+    before, _current.bounds = current(), bounds
     try:
         yield
     finally:
-        _current.bounds = None
+        _current.bounds = before
 
 
 def current() -> Bounds | None:
     """Those of this thread."""
     return getattr(_current, "bounds", None)
+
+
+class Late(Exception):
+    """It is not there when its time is over."""
+
+
+def in_time(bounds: Bounds, work: Callable[[], Result]) -> Result:
+    """What `work` returns or raises, within `bounds` and in a thread of its own: a name that is looked up, and a host
+    with several addresses, of which each is tried for as long, know nothing of them.
+
+    Raises:
+        Late: it goes on for longer, and nobody waits for it any more.
+    """
+    from concurrent.futures import Future
+    from concurrent.futures import TimeoutError as NotYet
+
+    answer: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            with within(bounds):
+                answer.set_result(work())
+        except BaseException as error:  # it belongs to who waits for it
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    left_s = bounds.left_s
+    try:
+        return answer.result(left_s if left_s < threading.TIMEOUT_MAX else None)
+    except NotYet:
+        if answer.done():  # its own
+            raise
+        raise Late from None
 
 
 class BoundedResponse(http.client.HTTPResponse):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
-from kubectl_eksdoc.bounds import Bounds, ReadTime, within
+from kubectl_eksdoc.aws.refusals import shown
+from kubectl_eksdoc.bounds import Bounds, Late, ReadTime, in_time
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +25,11 @@ TRIES = 6
 SILENCE_S = 30.0
 ANSWER_BYTES = 128 << 20
 """Of all pages of an answer: 5,000 instances have some 40 MiB."""
+
+
+_NO_AWS = "Is this an address of AWS, and is no proxy in between?"
+_LONGEST = 300
+"""Characters of what botocore says of an answer, which it repeats."""
 
 
 class LiveAws:
@@ -92,7 +95,7 @@ class LiveAws:
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
             raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
-            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {hidden(str(error))}") from error
+            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {shown(str(error))}") from error
 
     def _in_time(self, question: Question, parameters: dict[str, Any]) -> Json:
         """In a thread of its own: botocore also waits between tries, and for programs that print credentials."""
@@ -101,24 +104,14 @@ class LiveAws:
             raise self._too_long()
         bounds = Bounds(monotonic, SILENCE_S, monotonic() + left_s)
         bounds.body(ANSWER_BYTES)
-        answer: Future[Json] = Future()
-
-        def work() -> None:
-            try:
-                with within(bounds):
-                    answer.set_result(self._asked(question, parameters))
-            except BaseException as error:  # it belongs to who waits for it
-                answer.set_exception(error)
-
-        threading.Thread(target=work, daemon=True).start()
         try:
-            return answer.result(left_s if left_s < inf else None)
+            return in_time(bounds, lambda: self._asked(question, parameters))
         except Exception as error:
             if bounds.full:
                 what = f"{question.service}:{question.operation}"
                 more = f"the answer to {what} has more than {ANSWER_BYTES >> 20} MiB"
-                raise AwsError(more, "Is this an address of AWS, and is no proxy in between?") from error
-            if bounds.over or isinstance(error, NotYet):
+                raise AwsError(more, _NO_AWS) from error
+            if bounds.over or isinstance(error, Late):
                 raise self._too_long() from error
             raise
 
@@ -143,6 +136,7 @@ class LiveAws:
 
     def _asked(self, question: Question, parameters: dict[str, Any]) -> Json:
         from botocore import xform_name
+        from botocore.parsers import ResponseParserError
 
         client = self._opened().of(question.service)
         method = xform_name(question.operation)
@@ -152,9 +146,11 @@ class LiveAws:
                 whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
             else:
                 whole = call(**parameters)
-        except (RecursionError, AttributeError, TypeError, KeyError) as error:  # botocore's, of what it parses
+        # What botocore raises of what it parses.
+        except (RecursionError, AttributeError, TypeError, KeyError, ResponseParserError) as error:
             what = f"{question.service}:{question.operation}"
-            raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
+            why = shown(repr(error))[:_LONGEST]
+            raise AwsRefused(f"the answer to {what} is not what it should be: {why}", _NO_AWS) from error
         whole.pop("ResponseMetadata", None)
         return whole
 

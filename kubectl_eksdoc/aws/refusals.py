@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
+from kubectl_eksdoc.held_secrets import without_held
 
 _DENIED = frozenset(
     (
@@ -64,7 +65,7 @@ _MISSING = frozenset(
 
 def refused(code: str, message: str, question: Question, access: AwsAccess) -> AwsError:
     """`message` as AWS gives it with the code: that of a wrong signature has the session token in it."""
-    who, message = named(access), hidden(message)
+    who, message = named(access), shown(message)
     if code in _DENIED:
         action = question.action or f"{question.service}:{question.operation}"
         return AwsDenied(
@@ -95,6 +96,11 @@ def refused(code: str, message: str, question: Question, access: AwsAccess) -> A
         return AwsMissing(message, f"Asked was {question.service} in {access.region}, as {who}.", code)
     what = f"{question.service}:{question.operation}"
     return AwsRefused(f"AWS does not answer {what}: {code}: {message}", code=code)
+
+
+def shown(message: str) -> str:
+    """What AWS, botocore or a program says, as it is shown and kept."""
+    return hidden(without_held(message))
 
 
 def named(access: AwsAccess) -> str:

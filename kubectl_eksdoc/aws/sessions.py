@@ -19,9 +19,12 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.aws.models import models
 from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.held_secrets import hold, hold_environment
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_TOKENS = ("X-Amz-Security-Token", "x-amz-sso_bearer_token")
+"""Headers of requests."""
 CONNECT_S, ANSWER_S = 5.0, 30.0
 
 
@@ -104,6 +107,9 @@ class Clients:
         session = botocore.session.Session(profile=profile or None)
         session.register_component("data_loader", self._models)
         session.set_config_variable("region", self._access.region)
+        hold_environment(os.environ)
+        session.register("before-sign", _hold_keys)
+        session.register("before-send", _hold_tokens)
         return session
 
     def _source(self) -> Any:
@@ -128,6 +134,19 @@ class Clients:
             return self._bounded(client, service)
 
         return make
+
+
+def _hold_keys(request_signer: Any, **_: Any) -> None:
+    """Of each request, also of those by which botocore gets credentials."""
+    found = request_signer._credentials and request_signer._credentials.get_frozen_credentials()
+    if found:
+        hold(found.secret_key, found.token or "")
+
+
+def _hold_tokens(request: Any, **_: Any) -> None:
+    for name in _TOKENS:
+        value = request.headers.get(name, b"")
+        hold(value.decode("ascii", "replace") if isinstance(value, bytes) else value)
 
 
 def _bounded_pool(pool: Any) -> Any:

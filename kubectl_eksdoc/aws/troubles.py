@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.aws.refusals import log_in, named, refused
+from kubectl_eksdoc.aws.refusals import log_in, named, refused, shown
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 from kubectl_eksdoc.errors import AwsError, AwsLogin
 
 _SSO = tuple(
@@ -41,7 +40,7 @@ def _no_credentials(error: raised.ClientError, access: AwsAccess) -> AwsLogin:
     said = error.response.get("Error", {})
     return AwsLogin(
         f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
-        f"{said.get('Code', '')}: {hidden(str(said.get('Message', '')))}",
+        f"{said.get('Code', '')}: {shown(str(said.get('Message', '')))}",
         f"May you assume the role (sts:AssumeRole, and its trust policy)? {log_in(access)}",
     )
 
@@ -73,4 +72,4 @@ def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:
 
 def _brief(error: Exception) -> str:
     """On one line, without secrets: of a proxy its URL is in it."""
-    return hidden(" ".join(str(error).split()))
+    return shown(" ".join(str(error).split()))

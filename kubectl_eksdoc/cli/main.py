@@ -151,8 +151,9 @@ def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
 
 def _bug(error: Exception) -> EksdocError:
     from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # nobody knows what is in it
+    from kubectl_eksdoc.held_secrets import without_held
 
-    what = hidden(f"{type(error).__name__}: {error}")
+    what = hidden(without_held(f"{type(error).__name__}: {error}"))
     hint = (
         f"This is a bug in kubectl eksdoc {__version__}. Please report it with what the same command says with --debug."
     )
@@ -166,8 +167,9 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
         import traceback
 
         from kubectl_eksdoc.core.rules.keeping.secrets import hidden
+        from kubectl_eksdoc.held_secrets import without_held
 
-        _say(stderr, *hidden("".join(traceback.format_exception(error))).splitlines())
+        _say(stderr, *hidden(without_held("".join(traceback.format_exception(error)))).splitlines())
     _say(stderr, f"error: {error.message}", *error.hint.splitlines())
 
 

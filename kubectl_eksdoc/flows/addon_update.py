@@ -93,7 +93,7 @@ def carry_out(call: UpdateCall, begun: Doc, following: Following, world: World) 
         AwsError: as `AddonEks.begin`.
     """
     health = targets.begun(following.watched, _groups([each.arn for each in following.watched], world))
-    kept = {"expected": to_doc(following.expected), "health": targets.to_doc(health)}
+    kept = {"expected": to_doc(following.expected, call.token), "health": targets.to_doc(health)}
     world.journal.write({"entry": "begun", **begun, **kept})
     if world.told():
         note(world, {"entry": "refused", "why": "it was told to stop"})

@@ -12,9 +12,15 @@ from typing import Any
 
 from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import ClusterError, Unreachable
+from kubectl_eksdoc.held_secrets import without_held
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""
+
+NO_API = "Is this the address of a Kubernetes API, and is no proxy in between?"
+
+_MOST_READ = 1 << 16
+"""Characters of it that are looked through: what is cut off there is not shown."""
 
 
 class NotServed(ClusterError):
@@ -69,11 +75,7 @@ class Answer:
     @cached_property
     def document(self) -> Mapping[str, Any]:
         """The JSON object in it; nothing where it is none."""
-        try:
-            document = json.loads(self.body) if self.is_json else None
-        except (ValueError, RecursionError):
-            document = None
-        return document if isinstance(document, dict) else {}
+        return _json_object(self.body) if self.is_json else {}
 
     @property
     def names_an_object(self) -> bool:
@@ -83,11 +85,13 @@ class Answer:
 
     @property
     def said(self) -> str:
-        """The message of a Status, else the beginning of what was sent."""
-        message = self.document.get("message")
-        if isinstance(message, str):
-            return addresses_in(message[:MOST_SAID])
-        return addresses_in(" ".join(self.body[:2000].decode("utf-8", "replace").split()))[:200]
+        """The message of a Status, also of one that comes as another type than JSON, or its reason where it has none;
+        else the beginning of what was sent."""
+        document = self.document or _json_object(self.body[:_MOST_READ])
+        for told in (document.get("message"), document.get("reason")):
+            if isinstance(told, str) and told:
+                return shown(told)
+        return shown(" ".join(self.body[:_MOST_READ].decode("utf-8", "replace").split()))[:200]
 
     def retry_after(self, now: datetime) -> float | None:
         """Seconds the server asks to wait (Retry-After: seconds or a date), None if it does not say."""
@@ -97,6 +101,19 @@ class Answer:
         date = http_date(value)
         # Measured by the server's own clock if it shows it.
         return max(0.0, (date - (self.date or now)).total_seconds()) if date else None
+
+
+def _json_object(body: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def shown(message: str) -> str:
+    """What another program says, as it is shown and kept: without the secrets that it was sent, and those of URLs."""
+    return addresses_in(without_held(message[:_MOST_READ]))[:MOST_SAID]
 
 
 def http_date(text: str) -> datetime | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
+from http.client import HTTPException, LineTooLong
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import Unreachable, Untrusted
-from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import NO_API, Incomplete, shown
 
 _BEHIND = "Is the cluster's endpoint private? Then a VPN, a bastion or a proxy is needed to reach it."
 _HOSTNAME_ERRORS = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH
@@ -49,8 +49,13 @@ def breakdown(error: Exception, server: str, proxy: str, seconds: float) -> tupl
         return Unreachable(f"{at} cannot be reached: no connection within {seconds:g} s", _BEHIND), True
     if among(exceptions.ReadTimeoutError) or (among(TimeoutError) and not among(exceptions.NewConnectionError)):
         return Incomplete(
-            f"{at} gave no answer within {seconds:g} s", "Allow more with --request-timeout, or ask for smaller pages."
+            f"{at} gave no answer within {seconds:g} s",
+            "The server is slow, or something in between (a proxy, a load balancer) keeps its answer. "
+            "Allow more with --request-timeout TIME.",
         ), False
+    endless = next((cause for cause in causes if type(cause) in (HTTPException, LineTooLong)), None)
+    if endless is not None:
+        return Incomplete(f"{at} answered as no API server does: {endless}", NO_API), False
     if among(exceptions.ProxyError):
         return Unreachable(f"{server} cannot be reached: the proxy {proxy} failed: {_innermost(causes)}"), True
     if among(exceptions.NewConnectionError):
@@ -81,7 +86,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _innermost(causes: tuple[BaseException, ...]) -> str:
     said = (text for cause in reversed(causes) if (text := str(cause).strip()))
-    return addresses_in(next(said, type(causes[0]).__name__))
+    return shown(next(said, type(causes[0]).__name__))
 
 
 def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:

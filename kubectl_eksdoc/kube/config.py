@@ -12,16 +12,17 @@ from urllib.parse import quote
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.core.rules.addresses import address
+from kubectl_eksdoc.core.rules.addresses import address, token_in
 from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
 from kubectl_eksdoc.kube import credentials, exec_plugin
 from kubectl_eksdoc.kube.choice import choose
-from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.credentials import NO_HEADER, Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.proxies import proxy_for
 from kubectl_eksdoc.kube.surroundings import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target
+from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target, is_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     """
     target = choose(connection, around)
     proxy = proxy_for(target.server.url, target.server.proxy_url, around.environ)
+    _hold(target, proxy, around)
     headers = (
         ("Accept", "application/json"),
         ("Accept-Encoding", "identity" if target.server.disable_compression else "gzip"),
@@ -68,7 +70,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     return Access(
         target=target,
         eks=identify(target, around.environ),
-        credentials=_credentials(target, around, connection.read_timeout),
+        credentials=_credentials(target, around),
         pools=Pools(target, proxy),
         headers=headers,
         proxy=address(proxy),
@@ -76,6 +78,17 @@ def connect(connection: Connection, around: Surroundings) -> Access:
         read_timeout=connection.read_timeout,
         read_time=around.read_time,
     )
+
+
+def _hold(target: Target, proxy: str, around: Surroundings) -> None:
+    """What is sent over plain http or to nobody is read all the same; credentials are held when they are had."""
+    user, provider = target.user, (target.user.auth_provider or {}).get("config")
+    hold(user.token, user.password, user.key_data, token_in(target.server.url))
+    hold(*(str(value) for name, value in provider.items() if is_secret(name)) if isinstance(provider, dict) else ())
+    hold(*(value for name, value in user.plugin.env if is_secret(name)) if user.plugin else ())
+    for url in (target.server.url, proxy):
+        hold_login(url)
+    hold_environment(around.environ)
 
 
 def pinned(connection: Connection, around: Surroundings) -> Connection:
@@ -90,6 +103,13 @@ def pinned(connection: Connection, around: Surroundings) -> Connection:
 
 
 def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
+    found = _as_headers(who)
+    if any(NO_HEADER.search(value) for _, value in found):
+        raise ConfigError("who is impersonated (--as) has a name that no HTTP header may have", "It is one line.")
+    return found
+
+
+def _as_headers(who: Impersonation) -> tuple[tuple[str, str], ...]:
     return (
         *((("Impersonate-User", who.user),) if who.user else ()),
         *((("Impersonate-Uid", who.uid),) if who.uid else ()),
@@ -98,14 +118,14 @@ def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _credentials(target: Target, around: Surroundings, limit_s: float) -> Credentials:
+def _credentials(target: Target, around: Surroundings) -> Credentials:
     """A plugin's are shared by all who would run it in the same way."""
     if _plugin_of(target) is None:
-        return Credentials(_source(target, around, limit_s), around.now)
+        return Credentials(_source(target, around), around.now)
     server = target.server
     hidden = (server.url, server.proxy_url, repr(server.exec_config))
     login = (repr(server), *hidden, target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
-    return around.logins.of(login, lambda: Credentials(_source(target, around, limit_s), around.now))
+    return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
 
 
 def _plugin_of(target: Target) -> ExecPlugin | None:
@@ -115,9 +135,8 @@ def _plugin_of(target: Target) -> ExecPlugin | None:
     return None if others or user.has_certificate or not target.server.secure else user.plugin
 
 
-def _source(target: Target, around: Surroundings, limit_s: float) -> credentials.Source:
-    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these, for
-    `limit_s` at most, 0: as long as any plugin.
+def _source(target: Target, around: Surroundings) -> credentials.Source:
+    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
 
     Over plain http nothing is sent, as kubectl does.
     """
@@ -132,8 +151,7 @@ def _source(target: Target, around: Surroundings, limit_s: float) -> credentials
         return lambda: _official(target)
     plugin = _plugin_of(target)
     if plugin is not None:
-        timeout = min(limit_s or exec_plugin.TIMEOUT, exec_plugin.TIMEOUT)
-        return lambda: exec_plugin.run(plugin, target.server, around, timeout)
+        return lambda: exec_plugin.run(plugin, target.server, around)
     return credentials.fixed(Credential())
 
 

@@ -7,6 +7,7 @@ one process shares it (`Sharing`): a plugin may take seconds, and ask its user f
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.errors import ClusterError, ConfigError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.held_secrets import hold
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
 _LARGEST = 1 << 20
@@ -71,17 +73,31 @@ class Credentials:
         if self._failed is not None and self._fetched != before:
             raise type(self._failed)(self._failed.message, self._failed.hint) from self._failed
         try:
-            fresh, self._failed = self._source(), None
+            fresh, self._failed = _usable(self._source()), None
         except ClusterError as error:
             self._failed = error
             raise
         finally:
             self._fetched += 1
+        hold(fresh.authorization.partition(" ")[2], fresh.key)
         self._current = fresh
         # One that comes already expired tells of a clock that differs: used until the server refuses it.
         ends = fresh.expires_at
         self._until = ends if ends is not None and ends > self._now() else None
         return fresh
+
+
+NO_HEADER = re.compile(r"[^\t\x20-\x7e\xa0-\xff]")
+"""Matches a character that the value of a header has not (RFC 9110, section 5.5; Python sends Latin-1)."""
+
+
+def _usable(fresh: Credential) -> Credential:
+    if NO_HEADER.search(fresh.authorization):
+        raise ConfigError(
+            "the token or password has a character that no HTTP header may have, such as a line break",
+            "Look at it in the kubeconfig, at its file, or at what the credential plugin prints.",
+        )
+    return fresh
 
 
 class Sharing:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from kubectl_eksdoc.bounds import Bounds, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Answer, Incomplete, Refused
+from kubectl_eksdoc.kube.answers import NO_API, Answer, Incomplete, Refused, shown
 from kubectl_eksdoc.kube.breakdowns import breakdown, never_sent
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.credentials import Credential
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 16
 _SHORTEST_S = 0.001  # urllib3 takes no time limit of 0
-_ADDRESS = "Is this the address of a Kubernetes API, and is no proxy in between?"
 _PLAIN = frozenset(("", "identity"))
 _ZIPPED = _PLAIN | {"gzip"}
 
@@ -194,13 +193,12 @@ class Exchanges:
         Raises:
             Broken: it is encoded as it was not asked for.
         """
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        if encoding not in known:
+        encoding = response.headers.get("content-encoding", "").strip()
+        if encoding.lower() not in known:
             response.close()
-            said = (
-                f"{self.access.target.server.address} sent its answer in encoding {encoding!r}, which was not asked for"
-            )
-            raise Broken(Refused(said, _ADDRESS), False)
+            server, name = self.access.target.server.address, shown(encoding)
+            said = f"{server} sent its answer in encoding {name!r}, which was not asked for"
+            raise Broken(Refused(said, NO_API), False)
 
     def _broken(self, error: Exception, read_s: float, connect_s: float) -> Broken:
         from urllib3 import exceptions
@@ -243,6 +241,6 @@ def _headers_of(response: urllib3.BaseHTTPResponse) -> Mapping[str, str]:
 def _too_large(url: str, error: TooLarge) -> Refused:
     size = f"{error.most >> 20} MiB"
     if error.head:
-        return Refused(f"{url} sent a head of more than {size} with its answer", _ADDRESS)
+        return Refused(f"{url} sent a head of more than {size} with its answer", NO_API)
     hint = "Of a list of very large objects, drain plan and drain run ask for smaller pages with --chunk-size N."
-    return Refused(f"{url} sent more than {size} in one answer", f"{_ADDRESS} {hint}")
+    return Refused(f"{url} sent more than {size} in one answer", f"{NO_API} {hint}")

@@ -16,20 +16,25 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from math import inf
 from typing import Any
 
-from kubectl_eksdoc.bounds import PRINTED_BYTES, listen
+from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
+from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin, Server
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
+_KILL_S = 0.3
+"""So long before the time for reading is over it is ended, lest it goes on for ever."""
 _STDERR_KEPT = 2000  # characters
 
 
 def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float = TIMEOUT) -> Credential:
-    """One run of the plugin, in `timeout` seconds unless the user may have to answer it.
+    """One run of the plugin, in `timeout` seconds unless the user may have to answer it, and within the bounds of the
+    thread.
 
     Raises:
         ConfigError: it cannot be started, or prints something that is not a credential.
@@ -58,7 +63,7 @@ def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float
         raise ConfigError(
             f"the credential plugin {plugin.line!r} cannot be run: {error.strerror}", _install_hint(plugin)
         ) from error
-    output, complaint = _converse(process, plugin, around, interactive, timeout)
+    output, complaint = _converse(process, plugin, around, interactive, _limit_s(interactive, timeout))
     if process.returncode != 0:
         said = f": {complaint}" if complaint else ", without a word on stderr"
         raise Unauthorized(
@@ -68,8 +73,16 @@ def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float
     return _credential(plugin, output, complaint)
 
 
+def _limit_s(interactive: bool, timeout: float) -> float | None:
+    """How long it may run, None: as long as its user needs."""
+    bounds = current()
+    left_s = inf if bounds is None else max(bounds.left_s - _KILL_S, 0.0)
+    limit_s = min(inf if interactive else timeout, left_s)
+    return limit_s if limit_s < inf else None
+
+
 def _converse(
-    process: subprocess.Popen[bytes], plugin: ExecPlugin, around: Surroundings, interactive: bool, timeout: float
+    process: subprocess.Popen[bytes], plugin: ExecPlugin, around: Surroundings, interactive: bool, limit_s: float | None
 ) -> tuple[bytes, str]:
     """stdout and the end of stderr. While the user may have to answer, stderr is also shown as it comes.
 
@@ -84,7 +97,7 @@ def _converse(
     for listener in listeners:
         listener.start()
     try:
-        process.wait(None if interactive else timeout)
+        process.wait(limit_s)
         late = False
     except subprocess.TimeoutExpired:
         late = True
@@ -98,9 +111,10 @@ def _converse(
     said = _without_secrets(plugin, bytes(complaint).decode("utf-8", "replace").strip())[-_STDERR_KEPT:]
     if late:
         raise Unauthorized(
-            f"the credential plugin {plugin.line!r} gave no answer within {timeout:g} s"
+            f"the credential plugin {plugin.line!r} gave no answer within {limit_s:.3g} s"
             + (f"; it said: {said}" if said else ""),
-            "It may wait for a login in a browser or for an MFA code: run it by hand once.",
+            "It may wait for a login in a browser or for an MFA code: run it by hand once. "
+            "What it takes is a part of --read-timeout.",
         )
     if max(len(output), len(complaint)) > PRINTED_BYTES:
         raise ConfigError(
@@ -114,7 +128,7 @@ def _without_secrets(plugin: ExecPlugin, said: str) -> str:
         return ""
     from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # most plugins complain of nothing
 
-    return hidden(plugin.without_secrets(said))
+    return hidden(plugin.without_secrets(without_held(said)))
 
 
 def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[str, Any]:
@@ -142,7 +156,7 @@ def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[st
 
 def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential:
     def garbage(what: str, hint: str = "") -> ConfigError:
-        said = f" On stderr it said: {complaint}" if complaint else ""
+        said = f" On stderr it said: {without_held(complaint)}" if complaint else ""
         return ConfigError(f"the credential plugin {plugin.line!r} {what}.{said}", hint or _by_hand(plugin))
 
     try:
@@ -153,12 +167,14 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
         raise garbage("printed JSON that is not an ExecCredential with a status")
+    token, certificate, key = (_text(status.get(name)) for name in ("token", "clientCertificateData", "clientKeyData"))
+    hold(token, key)
     if document.get("apiVersion") != plugin.api_version:
+        version = without_held(str(document.get("apiVersion")))
         raise garbage(
-            f"answered in {document.get('apiVersion')}, but the kubeconfig asks for {plugin.api_version}",
+            f"answered in {version}, but the kubeconfig asks for {plugin.api_version}",
             "Update the plugin (the AWS CLI) and write the entry anew: aws eks update-kubeconfig --name CLUSTER.",
         )
-    token, certificate, key = (_text(status.get(name)) for name in ("token", "clientCertificateData", "clientKeyData"))
     if not token and not certificate:
         raise garbage("printed a credential with neither a token nor a certificate")
     if bool(certificate) != bool(key):

@@ -38,13 +38,14 @@ def listed(
     form, (items, token, size) = _first(transport, resource, limited, namespace)
     while True:
         paging.check(token, len(items), size)
-        yield from items
-        if not token:
-            return
-        try:
-            items, token, size = _page(transport, form, {**limited, "continue": token}, namespace)
-        except Expired:  # what comes in one answer cannot expire; what came before comes again
-            items, token, size = _page(transport, form, whole, namespace)
+        with transport.counted():
+            yield from items
+            if not token:
+                return
+            try:
+                items, token, size = _page(transport, form, {**limited, "continue": token}, namespace)
+            except Expired:  # what comes in one answer cannot expire; what came before comes again
+                items, token, size = _page(transport, form, whole, namespace)
 
 
 def _first(

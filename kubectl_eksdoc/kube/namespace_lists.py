@@ -39,6 +39,10 @@ class NamespaceLists:
         return self._read[key]
 
     def _listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        with self._transport.counted():
+            return self._all(resource, namespace)
+
+    def _all(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
         right = f"{VERB} {resource.full_name}"
         try:
             return tuple(self._pages(resource, namespace, self._page_size))

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused, shown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.identity import EksIdentity
 from kubectl_eksdoc.kube.paging import Paging
@@ -134,7 +134,7 @@ class LiveReader:
                 f"{self._access.target.server.address}/version answered something that is not a version: {answer.said}",
                 "Is this the address of a Kubernetes API?",
             ) from error
-        return str(version), answer.date or self._around.now()
+        return shown(str(version)), answer.date or self._around.now()
 
     def _read_one(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
         try:

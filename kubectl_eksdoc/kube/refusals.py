@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Absent, Answer, Expired, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Absent, Answer, Expired, NotServed, Refused, shown
 from kubectl_eksdoc.kube.config import Access
 
 
@@ -56,7 +56,7 @@ def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
 
 
 def _something_else(access: Access, answer: Answer, path: str, wanted: str) -> Refused:
-    kind = answer.headers.get("content-type", "no content type")
+    kind = shown(answer.headers.get("content-type", "no content type"))
     return Refused(
         f"{access.target.server.address}{path} answered with {kind} instead of {wanted}: {answer.said}",
         "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
@@ -64,7 +64,7 @@ def _something_else(access: Access, answer: Answer, path: str, wanted: str) -> R
 
 
 def _redirected(access: Access, answer: Answer, path: str) -> Refused:
-    where = address(answer.headers.get("location", "somewhere"))
+    where = address(shown(answer.headers.get("location", "somewhere")))
     return Refused(
         f"{access.target.server.address}{path} answered with a redirect to {where}; an API server does not do that",
         "A login page or a proxy stands in between.",

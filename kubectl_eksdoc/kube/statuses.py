@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_eksdoc.core.rules.addresses import address, addresses_in
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
-from kubectl_eksdoc.kube.answers import MOST_SAID, Answer
+from kubectl_eksdoc.kube.answers import Answer, shown
 from kubectl_eksdoc.kube.surroundings import utc_now
 
 
@@ -20,7 +20,7 @@ def status_of(answer: Answer) -> Status | Lost:
     What is not a Status is a success without words, as the object that was patched.
     """
     if 300 <= answer.status < 400:
-        return Lost(f"it was answered with a redirect to {address(answer.headers.get('location', 'somewhere'))}")
+        return Lost(f"it was answered with a redirect to {address(shown(answer.headers.get('location', 'somewhere')))}")
     document = answer.document
     if answer.status < 300 and not document:
         return Lost(f"it was answered with something that is no object in JSON: {answer.said}")
@@ -40,7 +40,7 @@ def _told(code: int, document: Mapping[str, Any]) -> Status:
     return Status(
         code,
         _text(document, "reason"),
-        addresses_in(_text(document, "message")[:MOST_SAID]),
+        shown(_text(document, "message")),
         _details(details) if isinstance(details, dict) else None,
     )
 
@@ -53,7 +53,7 @@ def _details(given: Mapping[str, Any]) -> Details:
         kind=_text(given, "kind"),
         uid=_text(given, "uid"),
         causes=tuple(
-            Cause(_text(each, "reason"), addresses_in(_text(each, "message")[:MOST_SAID]), _text(each, "field"))
+            Cause(_text(each, "reason"), shown(_text(each, "message")), _text(each, "field"))
             for each in (causes if isinstance(causes, list) else ())
             if isinstance(each, dict)
         ),

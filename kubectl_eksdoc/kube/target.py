@@ -47,6 +47,13 @@ _NAMING = frozenset(
     ("--cluster", "--cluster-id", "--cluster-name", "--output", "--profile", "--region", "--role", "--role-arn", "-i")
 )
 _SECRET = re.compile(r"(?i)pass|pwd|secret|token|key|credential")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable or a field called so holds one."""
+    return _SECRET.search(name) is not None
+
+
 _SHORTEST = 4
 """Shorter values are words that messages have as well."""
 
@@ -71,7 +78,7 @@ class ExecPlugin:
     def without_secrets(self, text: str) -> str:
         """What the plugin writes, without those of its arguments and variables that `line` does not have."""
         shown = self.line.split()
-        values = (*self.args, *(value for name, value in self.env if _SECRET.search(name)))
+        values = (*self.args, *(value for name, value in self.env if is_secret(name)))
         parts = (part for value in values for part in (value, value.partition("=")[2]))
         for part in sorted({part for part in parts if len(part) >= _SHORTEST and part not in shown}, key=len)[::-1]:
             text = text.replace(part, _HIDDEN)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from math import inf
 
+from kubectl_eksdoc.bounds import Bounds, Late, in_time
 from kubectl_eksdoc.core.model.connection import Waiting
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.kube import refusals
@@ -67,8 +69,12 @@ class Transport:
                 be read.
             ConfigError: a credential or certificate cannot be had.
         """
-        with self.access.read_time.counted():
+        with self.counted():
             return self._answer(path, self._exchanges.url(path, query), right, of_text, accept)
+
+    def counted(self) -> AbstractContextManager[None]:
+        """What is done within it is a part of --read-timeout: also what is made of the pages of a list."""
+        return self.access.read_time.counted()
 
     def _answer(self, path: str, url: str, right: str, of_text: bool, accept: str) -> Answer:
         exchanges, patience = self._exchanges, self._patience
@@ -78,7 +84,9 @@ class Transport:
             if self._left_s() <= 0:
                 raise self._too_long()
             try:
-                answer = exchanges.admitted(lambda of: exchanges.once(of, url, accept=accept, left_s=self._left_s()))
+                answer = self._in_time(
+                    lambda: exchanges.admitted(lambda of: exchanges.once(of, url, accept=accept, left_s=self._left_s()))
+                )
             except Broken as failure:
                 broken += 1
                 if self._left_s() <= 0:
@@ -98,6 +106,17 @@ class Transport:
             asked = answer.retry_after(utc_now())
             own = patience.pause_s(tried, self._timing.chance())
             self._pause(own if asked is None else min(asked, patience.longest_retry_after))
+
+    def _in_time(self, ask: Callable[[], Answer]) -> Answer:
+        """With all that comes before a request: a plugin that gives credentials, the name and the addresses of the
+        server."""
+        left_s, now = self._left_s(), self._timing.monotonic
+        if left_s == inf:
+            return ask()
+        try:
+            return in_time(Bounds(now, inf, now() + left_s), ask)
+        except Late as error:
+            raise self._too_long() from error
 
     def _pause(self, seconds: float) -> None:
         """Raises ReadTimeout: nothing could be read after it."""

@@ -9,16 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.run.addon import targets
-from kubectl_eksdoc.core.run.addon.expectations import expected_of, from_doc, to_doc
+from kubectl_eksdoc.core.run.addon.expectations import Expected, expected_of, from_doc, to_doc
 from kubectl_eksdoc.core.run.addon.guards import is_nothing
-from kubectl_eksdoc.core.run.addon.outcome import Verdict
+from kubectl_eksdoc.core.run.addon.outcome import Verdict, checked
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.flows.addon_update import STILL_S, follow
@@ -141,7 +142,9 @@ def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
     case.done()
     entries = case.journal.entries
     assert [each["entry"] for each in entries] == ["begun", "asked", "stage", "stage", "ended"]
-    assert from_doc(entries[0]["expected"]) == expected_of(ready.plan)
+    assert [each.field for each in from_doc(entries[0]["expected"]).fields] == [
+        each.field for each in expected_of(ready.plan).fields
+    ]
     assert {each["kind"] for each in entries[0]["expected"]["objects"]} >= {"DaemonSet", "ServiceAccount"}
     assert entries[1]["update"] == "8d1a-update" and entries[-1]["stage"] == "successful"
 
@@ -150,10 +153,31 @@ def test_what_is_kept_of_an_expectation_is_all_of_it() -> None:
     case = incident()
     case.to = "v1.19.5-eksbuild.1"  # which has fields that were not there before
     expected = expected_of(case.ready().plan)
-    assert from_doc(json.loads(json.dumps(to_doc(expected)))) == expected
+    kept = json.loads(json.dumps(to_doc(expected, "")))
+    assert from_doc(kept) == expected
     assert any(each.live is MISSING for each in expected.fields)
     with pytest.raises((KeyError, TypeError, ValueError)):
-        from_doc({**to_doc(expected), "fields": {}})
+        from_doc({**kept, "fields": {}})
+
+
+def test_no_secret_of_an_object_is_kept() -> None:
+    """What changes in it is found all the same."""
+    case = incident("OVERWRITE", as_asked=True)
+    secrets = {"DB_PASSWORD": "mellon-1", "PLAIN": "mellon-2"}
+    for name, value in secrets.items():
+        hands.sets_env(case.service.objects, name, value)
+    case.done()
+    text = json.dumps(case.journal.entries)
+    assert "mellon" not in text and "DB_PASSWORD" in text and "ENABLE_POD_ENI" in text
+    kept = from_doc(json.loads(text)[0]["expected"])
+    hands.sets_env(case.service.objects, "DB_PASSWORD", "mellon-3")
+    seen = checked(kept, now_of(case, kept), Stage.SUCCESSFUL)
+    assert "DB_PASSWORD" in "".join(str(each.field) for each in seen if each.verdict is Verdict.OTHER)
+
+
+def now_of(case: Case, expected: Expected) -> dict[Named, Any]:
+    found = {named(each): case.world().objects.one(named(each)) for each in expected.objects}
+    return {of: {} if isinstance(doc, Absent) else doc for of, doc in found.items()}
 
 
 def test_it_is_followed_for_a_time_only() -> None:
@@ -330,8 +354,11 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
     values = None if update.values is None else json.loads(update.values)
     case = Case(service, update.version, update.mode, values, as_asked)
     expected = expected_of(case.ready().plan)
-    assert from_doc(json.loads(json.dumps(to_doc(expected)))) == expected
+    assert from_doc(json.loads(json.dumps(to_doc(expected, "")))) == expected
     ended = case.done()
+    kept = from_doc(case.journal.entries[0]["expected"])
+    again = checked(kept, now_of(case, kept), ended.stage)
+    assert [(each.field, each.verdict) for each in again] == [(each.field, each.verdict) for each in ended.checks]
     if ended.stage is Stage.SUCCESSFUL:
         assert [str(check.field) for check in ended.of(Verdict.OTHER)] == []
     else:

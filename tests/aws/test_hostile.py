@@ -139,6 +139,15 @@ def test_an_answer_that_is_none(body: bytes) -> None:
         asked(server.url).ask(questions.ADDON, CNI)
 
 
+@pytest.mark.parametrize("status", [200, 403, 500])
+@pytest.mark.parametrize("body", [b"", b"<html><p>Sign in", b"{}", b"\0" * 10_000])
+def test_an_answer_that_is_no_xml(status: int, body: bytes) -> None:
+    """As that of a login page: STS, EC2 and SQS answer in XML."""
+    with Endpoint(lambda _: Reply(status, {}, body)) as server, pytest.raises(AwsError) as caught:
+        asked(server.url).ask(questions.CALLER, {})
+    assert caught.value.exit_code == 4 and len(caught.value.message) < 500
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("source", ["time.sleep(60)", "[print('x' * 65536) for _ in range(10**6)]"])
 def test_a_credential_process_without_an_end(tmp_path: Path, source: str) -> None:

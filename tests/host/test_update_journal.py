@@ -28,6 +28,17 @@ def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path)
     assert updates(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
 
 
+def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:
+    """As one that was copied back, with the rights of any file."""
+    journal, there = UpdateJournalFile(tmp_path, "20261122-1"), tmp_path / "20261122-1.values.json"
+    for path in (journal.path, there):
+        path.write_text("")
+        path.chmod(0o644)
+    journal.write(ENTRY)
+    assert journal.beside(".values.json", "{}") == there
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (journal.path, there)] == [0o600, 0o600]
+
+
 def test_what_is_not_there_names_what_is(tmp_path: Path) -> None:
     UpdateJournalFile(tmp_path, "20261122-1").write(ENTRY)
     for name in ("20261122-2", "../20261122-1", ""):

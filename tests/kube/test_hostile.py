@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import threading
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, Refused
 from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.metadata_lists import listed
 from kubectl_eksdoc.kube.paging import MOST_EMPTY
 from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
@@ -138,7 +143,61 @@ def test_no_more_is_taken_than_the_largest_answer(
 
 def test_the_head_of_a_chunk_is_a_short_line(server: ApiServer, config: str, around: Surroundings) -> None:
     server.always[PODS] = lambda _: Reply(raw=for_ever(CHUNKED, b"0" * 60_000))
-    assert "broke off its answer" in failure(config, around).message
+    assert "answered as no API server does: got more than 65536 bytes" in failure(config, around).message
+
+
+@pytest.mark.parametrize("begin", [OK, b"HTTP/1.1 503 Oh\r\n"])
+def test_headers_without_an_end_are_no_answer_that_broke_off(
+    server: ApiServer, config: str, around: Surroundings, begin: bytes
+) -> None:
+    server.always[PODS] = lambda _: Reply(raw=for_ever(begin, b"X-A: b\r\n"))
+    error = failure(config, around)
+    assert "answered as no API server does: got more than 100 headers" in error.message
+    assert len(server.asked(PODS)) == 1 and "address of a Kubernetes API" in error.hint
+
+
+def test_a_slow_head_is_not_made_faster_by_smaller_pages(server: ApiServer, config: str, around: Surroundings) -> None:
+    server.always[PODS] = lambda _: Reply(raw=for_ever(b"", b"H"), drip=0.01)
+    error = failure(config, around, request_timeout=0.15)
+    assert "gave no answer within 0.15 s" in error.message
+    assert "pages" not in error.hint and "--request-timeout TIME" in error.hint
+
+
+def test_what_comes_before_a_request_is_a_part_of_the_time(
+    server: ApiServer, config: str, around: Surroundings
+) -> None:
+    """As a name that nobody resolves, addresses that are tried one after the other, a plugin that does not end."""
+
+    over = threading.Event()
+
+    def slow() -> Credential:
+        over.wait(5)
+        return Credential()
+
+    access = connect(Connection(kubeconfig=config, read_timeout=0.3), around)
+    transport = Transport(replace(access, credentials=Credentials(slow, around.now)))
+    begun = time.monotonic()
+    with pytest.raises(ReadTimeout, match="cannot be read within 0.3 s"):
+        transport.get(PODS)
+    assert time.monotonic() - begun < 4
+    over.set()
+
+
+def test_what_is_made_of_a_page_is_a_part_of_the_time(server: ApiServer, config: str, around: Surroundings) -> None:
+    clock, tokens = [0.0], itertools.count()
+    around = replace(around, read_time=ReadTime(lambda: clock[0]))
+    server.always[PODS] = lambda _: json_reply(
+        {
+            "kind": "PartialObjectMetadataList",
+            "metadata": {"continue": str(next(tokens))},
+            "items": [{"metadata": {"name": "a"}}],
+        }
+    )
+    listed_ = listed(Transport(connect(Connection(kubeconfig=config, read_timeout=10.0), around)), kinds.PODS, 1)
+    with pytest.raises(ReadTimeout):
+        for _ in listed_:
+            clock[0] += 4.0
+    assert clock[0] == 12.0
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate", "br"])

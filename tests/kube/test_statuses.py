@@ -62,6 +62,18 @@ def test_text_is_its_message() -> None:
     assert status_of(plain) == Status(502, "", "<html>Bad Gateway</html>")
 
 
+@pytest.mark.parametrize("sort", ["text/plain", "application/json", ""])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (Status(503, "ServiceUnavailable", "the server is shutting down"), "the server is shutting down"),
+        (Status(503, "ServiceUnavailable", ""), "ServiceUnavailable"),
+    ],
+)
+def test_a_status_is_its_message_as_whatever_it_comes(sort: str, status: Status, said: str) -> None:
+    assert Answer(503, json.dumps(status.doc()).encode(), {"content-type": sort}).said == said
+
+
 def test_a_failure_that_comes_as_a_success_is_a_failure() -> None:
     document = Status(500, "InternalError", "no").doc()
     assert answered(200, document) == Status(500, "InternalError", "no")

@@ -99,7 +99,10 @@ def _call(ready: Prepared, keeping: Keeping) -> UpdateCall:
 def _begun(
     call: UpdateCall, world: AddonWorld, ready: Prepared, keeping: Keeping, view: UpdateView, around: Surroundings
 ) -> Doc:
-    """The first line of the journal: what somebody else needs who looks at it later."""
+    """The first line of the journal: what somebody else needs who looks at it later. Values as they are stand in the
+    file of the way back alone."""
+    from kubectl_eksdoc.core.rules.keeping.secrets import printed
+    from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.times import rfc3339
 
     addon, eks, back = ready.plan.facts.addon, world.eks, view.back
@@ -113,10 +116,10 @@ def _begun(
             "addon": call.addon,
             "version": call.version,
             "mode": call.mode,
-            "values": call.values,
+            "values": None if ready.sending.asked.values is None else as_json(printed(ready.sending.asked.values)),
             "token": call.token,
         },
-        "before": {"version": addon.version, "values": addon.configuration, "role": addon.role},
+        "before": {"version": addon.version, "role": addon.role},
         "keeps": list(view.sent.keeps),
         "changes": view.changes,
         "wayBack": back if isinstance(back, str) else _as_doc(back),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.core.run.addon.ended import Ended
-    from kubectl_eksdoc.core.run.dns.taking_up import Verified, Wanted
+    from kubectl_eksdoc.core.run.dns.taking_up import Verified
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.flows.dns_verify import Verifying
     from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
@@ -35,6 +35,32 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.runs import Keeping
 
 _MAP = ".configmap-of-before.json"
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The new Corefile as a journal has it: `text` as it may be printed, "" for none, and the `sums` by which CoreDNS
+    calls the whole one."""
+
+    text: str = ""
+    sums: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> After:
+        from kubectl_eksdoc.core.model.corefile import Corefile
+        from kubectl_eksdoc.core.rules.corefile.digest import sums
+        from kubectl_eksdoc.core.rules.corefile.parser import parse
+        from kubectl_eksdoc.core.rules.keeping.secrets import printed_corefile
+
+        corefile = parse(text)
+        return cls(printed_corefile(text), sums(corefile) if isinstance(corefile, Corefile) else ())
+
+    @classmethod
+    def from_doc(cls, doc: Doc) -> After:
+        text = str(doc.get("corefile", ""))
+        if text and "sums" not in doc:  # of a version that wrote the whole one down
+            return cls.of(text)
+        return cls(text, tuple(map(str, doc.get("sums", ()))))
 
 
 def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeView) -> Answer:
@@ -48,11 +74,11 @@ def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready
     around = asking.around
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
     texts = ready.change.corefile
-    after = texts.after if texts is not None and not texts.same else ""
-    with _looking(asking, after) as looking:
-        failed = failed_before(looking) if after else {}
+    after = After.of(texts.after) if texts is not None and not texts.same else After()
+    with _looking(asking, after.text) as looking:
+        failed = failed_before(looking) if after.text else {}
         begun_s = looking.clock.monotonic()
-        more = {"dns": {"corefile": after, "failed": dict(failed)}}
+        more = {"dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed)}}
         if ready.change.managed:
             done = _updated(asking, apply, world, ready, view, keeping, more)
         else:
@@ -168,28 +194,30 @@ def _looked_at(
     apply: DnsApply,
     world: AddonWorld,
     view: DnsChangeView,
-    after: str,
+    after: After,
     failed: Mapping[str, float | None],
     begun_s: float,
     looking: Verifying,
 ) -> Answer:
-    """After the change: what pods say of the new Corefile (`after`, "" for none)."""
+    """After the change: what pods say of the new Corefile `after`."""
     from kubectl_eksdoc.core.model.commands import Reach
     from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
     from kubectl_eksdoc.core.run.dns.judged import judged
+    from kubectl_eksdoc.core.run.dns.taking_up import Wanted
     from kubectl_eksdoc.flows.dns_verify import verified
 
     ended = view.ended
     undone = ended is not None and not ended.whole  # whoever has stopped to follow it looks at no pods either
-    reloads = view.change.corefile.reloads if view.change is not None and view.change.corefile else has_reload(after)
+    change = view.change
+    reloads = change.corefile.reloads if change is not None and change.corefile else has_reload(after.text)
     seen: Verified | None = None
-    if after and reloads and not undone:
+    if after.text and reloads and not undone:
         asking.around.note("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
-        seen = verified(_wanted(after, failed), begun_s, looking, apply.verify_s)
-    rolled = view.change is not None and view.change.affinity is not None and view.change.managed
+        seen = verified(Wanted(after.sums, failed), begun_s, looking, apply.verify_s)
+    rolled = change is not None and change.affinity is not None and change.managed
     reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
-    told = judged(seen, reloads or not after, rolled) if not undone else ()
+    told = judged(seen, reloads or not after.text, rolled) if not undone else ()
     found = tuple(reached(each, reach) for each in told)
     done = replace(view, verified=seen, after=found)
     if (seen is not None and seen.left) or (ended is not None and ended.left):
@@ -221,16 +249,6 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
     if FIELD_UNKNOWN.name in apply.accepted:
         return bool(ended.of(Verdict.NOT_READ) or ended.unread)
     return ended.lacks
-
-
-def _wanted(text: str, failed: Mapping[str, float | None]) -> Wanted:
-    from kubectl_eksdoc.core.model.corefile import Corefile
-    from kubectl_eksdoc.core.rules.corefile.digest import sums
-    from kubectl_eksdoc.core.rules.corefile.parser import parse
-    from kubectl_eksdoc.core.run.dns.taking_up import Wanted
-
-    corefile = parse(text)
-    return Wanted(sums(corefile) if isinstance(corefile, Corefile) else (), failed)
 
 
 @contextmanager
@@ -290,9 +308,9 @@ def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
         again, ended, begun = following.look_again(_as_addon(asking, "NONE"), _as_update(apply), world, asking.around)
         view = _of_update(view, again, ended)
     dns = begun.get("dns")
-    after = str(dns.get("corefile", "")) if isinstance(dns, dict) else ""
+    after = After.from_doc(dns) if isinstance(dns, dict) else After()
     failed = dns.get("failed", {}) if isinstance(dns, dict) else {}
-    with _looking(asking, after) as looking:
+    with _looking(asking, after.text) as looking:
         passed = asking.around.now() - datetime.fromisoformat(str(begun["at"]).replace("Z", "+00:00"))
         begun_s = looking.clock.monotonic() - max(0.0, passed.total_seconds())
         return _looked_at(asking, apply, world, view, after, failed, begun_s, looking)
@@ -333,11 +351,10 @@ def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, corefile_of
 
-    dns = begun.get("dns")
-    live, after = corefile_of(world.objects.one(CONFIG)), dns.get("corefile") if isinstance(dns, dict) else None
+    dns, live = begun.get("dns"), corefile_of(world.objects.one(CONFIG))
     if isinstance(live, Unknown):
         raise LocalJournalError(f"whether the change {run} was made is not known: {live.why}", "Ask again.")
-    if live != after:
+    if not isinstance(live, str) or not isinstance(dns, dict) or After.of(live) != After.from_doc(dns):
         raise LocalJournalError(f"the change {run} was not made: nothing was changed", _AGAIN)
 
 

@@ -10,7 +10,7 @@ import re
 AS = "/as/"
 """A path of a rehearsal's server begins with it; the user's token follows."""
 
-_TOKEN = re.compile(rf"{AS}[^/\s?#'\"<>]+")
+_TOKEN = re.compile(rf"{AS}([^/\s?#'\"<>]+)")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.~-]*)(?::\d*)?")
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z0-9+.-]+://[^\s'\"<>]+")
 """Looked for from the beginning of a word alone: otherwise a long word takes the square of its length."""
@@ -24,6 +24,12 @@ def address(url: str) -> str:
 def addresses_in(text: str) -> str:
     """A text of a library, a server or a proxy, with each URL in it as `address` prints it."""
     return _TOKEN.sub("", _URL.sub(lambda found: address(found.group()), text))
+
+
+def token_in(url: str) -> str:
+    """Of the path of a rehearsal's server, "" of any other."""
+    found = _TOKEN.search(url)
+    return found.group(1) if found else ""
 
 
 def without_user(url: str) -> str:

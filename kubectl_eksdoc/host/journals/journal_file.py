@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from kubectl_eksdoc.core.model.journal import Entries, Entry, is_run_id
@@ -55,6 +56,12 @@ def to_the_disk(descriptor: int) -> None:
         fcntl.fcntl(descriptor, full)
 
 
+def for_its_owner(descriptor: int) -> None:
+    """Also a file that was there before, as one that was copied back, where the system knows that and allows it."""
+    with suppress(OSError, AttributeError):
+        os.fchmod(descriptor, 0o600)
+
+
 class LineFile:
     """A file of lines in `folder`, opened to append to: it is made where it is missing, for its owner alone."""
 
@@ -71,6 +78,7 @@ class LineFile:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             self._descriptor = os.open(self.path, flags, 0o600)
+            for_its_owner(self._descriptor)
             try:
                 self._size = os.fstat(self._descriptor).st_size
                 self._cut = self._size > 0 and _last_byte(self._descriptor) != b"\n"

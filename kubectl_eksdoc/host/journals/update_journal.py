@@ -1,7 +1,8 @@
 """The journals of updates and fixes on this machine: a file of lines for each, with what it was held against.
 
 The first line has all that somebody needs who looks at it later: what was sent, what was there before, and what was
-foretold. The objects may hold what is nobody else's business, so a file is its owner's alone.
+foretold: of texts that may be secrets, digests. The values of before stand beside it as they are, for there is no way
+back without them; so a file is its owner's alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.journal import is_run_id
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals.journal_file import ENDING, LineFile, state_folder
+from kubectl_eksdoc.host.journals.journal_file import ENDING, LineFile, for_its_owner, state_folder
 
 FORMAT = 1
 LARGEST = 64 << 20
@@ -60,6 +61,7 @@ class UpdateJournalFile:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            for_its_owner(descriptor)
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:

@@ -98,7 +98,9 @@ def plant_in_aws(aws: World) -> None:
         tags={"password": of.any()},
     )
     values = json.dumps({"podAnnotations": {"token": of.any(), "example.com/site": BY_CHANCE}})
-    eks.update_addon(clusterName=NAME, addonName="coredns", configurationValues=values)
+    aws.eks().ends_when_asked = 1
+    update = eks.update_addon(clusterName=NAME, addonName="coredns", configurationValues=values)["update"]["id"]
+    eks.describe_update(name=NAME, addonName="coredns", updateId=update)
     eks.tag_resource(resourceArn=eks.describe_cluster(name=NAME)["cluster"]["arn"], tags={"token": of.any()})
     for each in ec2.describe_instances()["Reservations"]:
         ec2.create_tags(Resources=[each["Instances"][0]["InstanceId"]], Tags=tags)
@@ -215,8 +217,11 @@ class Place:
         ]
 
     def kept(self) -> list[str]:
-        """Of what was written below the home: journals, caches, snapshots."""
-        return [f"{each} in the home" for each in sorted(canaries_below(self.home, self.more))]
+        """Of what was written below the home: journals, caches, snapshots. The values of before stand in a file of the
+        owner alone, as they are: with others there would be no way back."""
+        of_owner = {path.name for path in self.home.rglob("*.values-of-before.json") if path.stat().st_mode & 0o77 == 0}
+        found = sorted(canaries_below(self.home, self.more))
+        return [f"{each} in the home" for each in found if each.rpartition("/")[2] not in of_owner]
 
 
 @contextmanager

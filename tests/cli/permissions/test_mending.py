@@ -116,7 +116,7 @@ CHANGES = (
         LOST,
         ("imds-probe",),
         unasked=_NO_GROUP,
-        again=(lambda at: at.aws.allow(), DONE, f"imds-probe --apply {_RESUME} --yes --expect-nodes 1"),
+        again=(lambda at: at.aws.allow(), DONE, f"imds-probe --apply {_RESUME} --yes --expect-nodes 1 --watch-for 20s"),
         trouble=lambda aws: aws.hang_up("eks:UpdateNodegroupVersion"),
     ),
     Change(

@@ -162,10 +162,12 @@ def test_what_allows_more_than_commands_do_with_it_is_granted_by_name_alone() ->
     ],
 )
 def test_an_opt_in_is_named_with_its_risk_wherever_it_is_printed(words: str, opt_in: str, risk: str) -> None:
-    """On the table, on stderr beside objects that go into a pipe, and in the objects themselves."""
+    """On the table, on stderr beside objects that go into a pipe, in the comments above them, and in themselves."""
     assert f"Opt-in {opt_in} (" in (table := " ".join(said(words).out.split())) and risk in table
     printed = said(f"{words} -o yaml")
     assert f"opt-in {opt_in} (" in printed.err and risk in printed.err
+    comment = " ".join(printed.out.partition("\n---")[0].replace("\n#", " ").split())
+    assert f"Opt-in {opt_in} (" in comment and risk in comment
     noted = [doc["metadata"].get("annotations", {}).get("eksdoc.io/opt-ins", "") for doc in yaml_documents(printed.out)]
     assert any(opt_in in each and risk in each for each in noted)
     assert f"permissions {words}" in table, "the commands that grant it say it again"

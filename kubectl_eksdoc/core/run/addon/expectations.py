@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.confidence import Confidence
@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.plan.addon.merging import MISSING, Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.core.rules.keeping.digests import Digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Expectation:
 class Expected:
     """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
     managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
-    which nobody knows what the version makes; `was`: the version of before, "" where it was not written down."""
+    which nobody knows what the version makes; `was`: the version of before, "" where it was not written down. `key`:
+    of the digests in the place of texts, "" where texts stand."""
 
     addon: str
     target: str
@@ -43,6 +45,37 @@ class Expected:
     unread: tuple[Named, ...] = ()
     shared: tuple[LiveField, ...] = ()
     was: str = ""
+    key: str = ""
+
+    def sealed(self, doc: Doc) -> Doc:
+        """An object of now, as those of `objects` are."""
+        return cast(Doc, sealed(doc, self.key))
+
+    def sealed_at(self, field: LiveField, value: Any) -> Any:
+        """What stands there now, as the values of `fields` are."""
+        return value if field.printed(value) == value else sealed(value, self.key)
+
+
+_PLAIN = frozenset(
+    ("apiVersion", "kind", "name", "namespace", "uid", "key", "type", "protocol", "mountPath", "ip", "topologyKey")
+)
+"""Keys of objects whose texts name things, and by which items of a list are found again."""
+
+
+def sealed(value: Any, key: str) -> Any:
+    """Of an object that is kept: digests of its texts, but of those that name things. No `key`: as it is. A key is no
+    secret: whoever has the file can try out which short password has a digest, and can read none."""
+    return _sealed(value, Digests(key.encode()), "") if key else value
+
+
+def _sealed(value: Any, digests: Digests, name: str) -> Any:
+    if name in ("managedFields", "finalizers"):
+        return value
+    if isinstance(value, dict):
+        return {each: _sealed(found, digests, each) for each, found in value.items()}
+    if isinstance(value, list):
+        return [_sealed(each, digests, name) for each in value]
+    return digests.of(value) if isinstance(value, str) and name not in _PLAIN else value
 
 
 def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
@@ -73,15 +106,21 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
     return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared, was)
 
 
-def to_doc(expected: Expected) -> Doc:
-    """As JSON has it; what stands nowhere is absent."""
+def to_doc(expected: Expected, key: str) -> Doc:
+    """As JSON has it, with digests in the place of texts that may be secrets; what stands nowhere is absent."""
+    kept = replace(expected, key=key)
+    fields = [
+        replace(each, live=kept.sealed_at(each.field, each.live), value=kept.sealed_at(each.field, each.value))
+        for each in expected.fields
+    ]
     return {
+        "key": key,
         "addon": expected.addon,
         "target": expected.target,
         "was": expected.was,
         "mode": expected.mode.value,
-        "fields": [_to_doc(each) for each in expected.fields],
-        "objects": list(expected.objects),
+        "fields": [_to_doc(each) for each in fields],
+        "objects": [kept.sealed(each) for each in expected.objects],
         "unread": [_of_to_doc(each) for each in expected.unread],
         "shared": [_field_to_doc(each) for each in expected.shared],
     }
@@ -125,6 +164,7 @@ def from_doc(doc: Doc) -> Expected:
         tuple(map(_of_from_doc, _list(doc["unread"]))),
         tuple(map(_field_from_doc, _list(doc["shared"]))),
         was=str(doc.get("was", "")),
+        key=str(doc.get("key", "")),
     )
 
 

@@ -52,18 +52,18 @@ Now = Mapping[Named, "Doc | Unknown"]
 
 def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
     """By object and field: those that were foretold, and those that changed though they belonged to somebody."""
-    foretold = [_checked(each, now, stage) for each in expected.fields]
+    foretold = [_checked(each, now, stage, expected) for each in expected.fields]
     known, shared = {each.field for each in expected.fields}, frozenset(expected.shared)
     strays = [
         replace(check, verdict=Verdict.NOT_PREDICTED) if check.field in shared and stage not in _UNDONE else check
         for before in expected.objects
-        for check in _strays(before, now, stage)
+        for check in _strays(before, now, stage, expected)
         if check.field not in known
     ]
     return tuple(sorted((*foretold, *strays), key=lambda check: check.field))
 
 
-def _checked(each: Expectation, now: Now, stage: Stage) -> Check:
+def _checked(each: Expectation, now: Now, stage: Stage, expected: Expected) -> Check:
     doc = now.get(each.field.of, _NOT_ASKED)
     if isinstance(doc, Unknown):
         return Check(each.field, Verdict.NOT_READ, each.live, None, each, why=doc.why)
@@ -71,6 +71,7 @@ def _checked(each: Expectation, now: Now, stage: Stage) -> Check:
     entry = _stands(doc, replace(each.field, path=each.field.path[:-1]))
     if found is MISSING and "" in (each.live, each.value) and isinstance(entry, dict) and "valueFrom" not in entry:
         found = ""  # a server leaves it out
+    found = expected.sealed_at(each.field, found)
     return Check(each.field, _verdict(each, found, stage), each.live, found, each, owners)
 
 
@@ -102,13 +103,14 @@ def _owners(doc: Doc, path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _strays(before: Doc, now: Now, stage: Stage) -> Iterator[Check]:
+def _strays(before: Doc, now: Now, stage: Stage, expected: Expected) -> Iterator[Check]:
     """What somebody else than EKS had, and is other than it was; also what EKS had, where it should not have changed
     anything."""
     of = named(before)
     after = now.get(of, _NOT_ASKED)
     if isinstance(after, Unknown):
         return  # said once for each field that was foretold, and of the object as a whole
+    after = expected.sealed(after)
     schema = schema_of(of.api_version, of.kind)
     seen = compare(without_entries(before), without_entries(after), schema.root)
     every = seen.changed | seen.removed
