@@ -36,7 +36,7 @@ def test_a_drain_as_predicted_has_nothing_wrong() -> None:
     row = drain(record())
     assert row.wrong == ()
     assert (row.took_s, row.in_order, row.placed, row.measured) == (46.0, (1.0, 1.0), (1.0, 0.75), True)
-    assert row.off == pytest.approx(6 / 46)
+    assert row.off == pytest.approx(-6 / 46)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,6 @@ def test_what_is_left_is_read_once_a_fifth_is_gone(said: str, left: Left | None)
 
 def test_a_row_says_predicted_before_actual() -> None:
     assert table([drain(record())]).splitlines()[-1] == (
-        "| 5 s | measured | 4 | 100%, 100% | 100%, 75% | 0, 0 | 20 s | 40 s | 60 s | 50 s | 41 s | 46 s | +13% |"
+        "| 5 s | measured | 4 | 100%, 100% | 100%, 75% | 0, 0 | 20 s | 40 s | 60 s | 50 s | 41 s | 46 s | -13% |"
     )
-    assert table([drain(record(endedSeconds=100.0))]).endswith("+58% (!) |")
+    assert table([drain(record(endedSeconds=100.0))]).endswith("-58% (!) |")

@@ -49,8 +49,8 @@ class Compared:
 
     @property
     def off(self) -> float:
-        """How much longer it took than the p50, as a share of what it took."""
-        return (self.took_s - self.p50_s) / self.took_s
+        """How far the p50 is above what it took (negative: below), as a share of that."""
+        return (self.p50_s - self.took_s) / self.took_s
 
 
 def compared(stop_s: float, plan: Doc, rehearsal: Doc, events: Sequence[Doc], run: Doc, left: Left | None) -> Compared:
@@ -141,7 +141,7 @@ def _seconds(number: str, unit: str) -> float:
 HEADINGS = (
     ("pods stop in", "stop times", "evictions", "evicted in the plan's order: rehearsal, run")
     + ("on the node of: rehearsal, plan", "refused: rehearsal, run", "bound", "p50", "p95", "rehearsal")
-    + ("said when a fifth were gone", "run", "run against p50")
+    + ("said when a fifth were gone", "run", "p50 against the run")
 )
 
 
