@@ -84,7 +84,7 @@ def main() -> int:
         try:
             _prepare(machine, asked)
             try:
-                rows = list(_drains(machine, [float(each) for each in asked.stops.split(",")]))
+                rows = _drains(machine, [float(each) for each in asked.stops.split(",")], asked.save)
             finally:
                 if not asked.keep:
                     _leave(machine)
@@ -106,6 +106,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument(
         "--stops", default="1,5,12,25", help=f"seconds, at most {cluster.GRACE_S} (default: %(default)s)"
     )
+    parser.add_argument("--save", type=Path, help="a folder for the JSON of each plan, rehearsal and run")
     parser.add_argument("--keep", action="store_true", help="leave all that was made, to look at it")
     parser.add_argument("--again", action="store_true", help="remove first what an earlier try has left")
     return parser.parse_args()
@@ -153,17 +154,22 @@ def _leave(machine: Machine) -> None:
         machine.kubectl("delete", "nodes", *made)
 
 
-def _drains(machine: Machine, stops: Sequence[float]) -> list[Compared]:
+def _drains(machine: Machine, stops: Sequence[float], save: Path | None) -> list[Compared]:
     rows = []
     for stop_s in stops:
         for which in ("first", "second"):
             print(f"stop time {stop_s:g} s, {which} drain …", file=sys.stderr)
-            rows.append(_drain(machine, stop_s))
+            parts = _drain(machine, stop_s)
+            rows.append(compared(stop_s, *parts))
+            if save is not None:
+                save.mkdir(parents=True, exist_ok=True)
+                (save / f"{stop_s:g}s-{which}.json").write_text(json.dumps(parts))
             print(table(rows[-1:]).splitlines()[-1], file=sys.stderr)
     return rows
 
 
-def _drain(machine: Machine, stop_s: float) -> Compared:
+def _drain(machine: Machine, stop_s: float) -> tuple[Doc, Doc, list[Doc], Doc, Left | None]:
+    """Plan, rehearsal, events, result, and when the run said that it ends."""
     _fill(machine, stop_s)
     plan = machine.told("drain", "plan", *OLD)
     rehearsal = machine.told("rehearse", *OLD)
@@ -172,8 +178,7 @@ def _drain(machine: Machine, stop_s: float) -> Compared:
         json.dump(plan, saved)
         saved.flush()
         words = ["--plan", saved.name, "--yes", "--expect-nodes", str(nodes), *JOURNALS]
-        events, run, left = _run(machine, words)
-    return compared(stop_s, plan, rehearsal, events, run, left)
+        return plan, rehearsal, *_run(machine, words)
 
 
 def _fill(machine: Machine, stop_s: float) -> None:
