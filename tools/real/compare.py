@@ -140,7 +140,7 @@ def _seconds(number: str, unit: str) -> float:
 
 HEADINGS = (
     ("pods stop in", "stop times", "evictions", "evicted in the plan's order: rehearsal, run")
-    + ("on the node of: rehearsal, plan", "refused: rehearsal, run", "bound", "p50", "p95", "rehearsal")
+    + ("on the node of: rehearsal, plan's place", "refused: rehearsal, run", "bound", "p50", "p95", "rehearsal")
     + ("said when a fifth were gone", "run", "p50 against the run")
 )
 

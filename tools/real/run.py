@@ -165,6 +165,7 @@ def _drains(machine: Machine, stops: Sequence[float], save: Path | None) -> list
                 save.mkdir(parents=True, exist_ok=True)
                 (save / f"{stop_s:g}s-{which}.json").write_text(json.dumps(parts))
             print(table(rows[-1:]).splitlines()[-1], file=sys.stderr)
+        machine.kubectl("delete", "namespace", _where(stop_s))  # its pods have taken room on the new nodes
     return rows
 
 
@@ -181,9 +182,13 @@ def _drain(machine: Machine, stop_s: float) -> tuple[Doc, Doc, list[Doc], Doc, L
         return plan, rehearsal, *_run(machine, words)
 
 
+def _where(stop_s: float) -> str:
+    return f"{cluster.PREFIX}-{stop_s:g}s"
+
+
 def _fill(machine: Machine, stop_s: float) -> None:
     """All pods on the old nodes, Ready, with the new ones empty and open."""
-    where = f"{cluster.PREFIX}-{stop_s:g}s"
+    where = _where(stop_s)
     machine.kubectl("uncordon", "-l", f"{cluster.LABEL}=old")
     machine.kubectl("cordon", "-l", f"{cluster.LABEL}=new")
     machine.kubectl("apply", "-f", "-", give=cluster.namespace(where))
