@@ -28,7 +28,7 @@ from tools.real import cluster
 from tools.real.compare import Compared, Doc, Left, compared, left_of, table
 
 ROOT = Path(__file__).resolve().parents[2]
-LOOK_S = 5.0
+LOOK_S, FILLED_S = 5.0, 300.0
 JOURNALS = ("--journal-namespace", cluster.PREFIX)
 OLD = ("--selector", f"{cluster.LABEL}=old")
 
@@ -151,7 +151,7 @@ def _leave(machine: Machine) -> None:
         machine.kubectl("label", "nodes", *named, f"{cluster.LABEL}-")
     machine.kubectl("delete", "namespaces", "-l", cluster.LABEL)
     if made:
-        machine.kubectl("delete", "nodes", *made)
+        machine.kubectl("delete", "nodes", *made, "--ignore-not-found")
 
 
 def _drains(machine: Machine, stops: Sequence[float], save: Path | None) -> list[Compared]:
@@ -192,15 +192,31 @@ def _fill(machine: Machine, stop_s: float) -> None:
     machine.kubectl("uncordon", "-l", f"{cluster.LABEL}=old")
     machine.kubectl("cordon", "-l", f"{cluster.LABEL}=new")
     machine.kubectl("apply", "-f", "-", give=cluster.namespace(where))
-    machine.kubectl("delete", "pods", "--all", "-n", where, "--grace-period=1")
+    machine.kubectl("delete", "pods", "--all", "-n", where, "--grace-period=1", "--wait=false")
     docs = {"apiVersion": "v1", "kind": "List", "items": cluster.workloads(where, stop_s)}
     machine.kubectl("apply", "-f", "-", give=docs)
-    for each in cluster.WORKLOADS:
-        machine.kubectl("rollout", "status", f"{each.kind.lower()}/{each.name}", "-n", where, "--timeout=5m")
+    wanted, end_s = sum(each.replicas for each in cluster.WORKLOADS), time.monotonic() + FILLED_S
+    while _ready_on_old(machine, where) != wanted:
+        if time.monotonic() > end_s:
+            raise Refused(f"not all of {wanted} pods in {where} are Ready on the old nodes after {FILLED_S:g} s")
+        time.sleep(1)
     machine.kubectl("uncordon", "-l", f"{cluster.LABEL}=new")
     for budget in machine.listed("poddisruptionbudgets", "-n", where):
         words = ("--for=jsonpath={.status.currentHealthy}=" + str(budget["status"]["expectedPods"]), "--timeout=1m")
         machine.kubectl("wait", f"pdb/{budget['metadata']['name']}", "-n", where, *words)
+
+
+def _ready_on_old(machine: Machine, where: str) -> int:
+    """So many pods; no other may be there."""
+    old = {each["metadata"]["name"] for each in machine.listed("nodes", "-l", f"{cluster.LABEL}=old")}
+    pods = machine.listed("pods", "-n", where)
+    ready = [
+        {"type": "Ready", "status": "True"}.items() <= condition.items()
+        for pod in pods
+        if pod["spec"].get("nodeName") in old and "deletionTimestamp" not in pod["metadata"]
+        for condition in pod["status"].get("conditions", ())
+    ]
+    return sum(ready) if sum(ready) == len(pods) else 0
 
 
 def _run(machine: Machine, words: Sequence[str]) -> tuple[list[Doc], Doc, Left | None]:
