@@ -19,7 +19,7 @@ export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-long check format docs bench krew clean FORCE
+.PHONY: help demo quick test test-long test-real check format docs bench krew clean FORCE
 # Two pips in one environment get in each other's way, so -j has no say here.
 .NOTPARALLEL:
 # Interrupted, make would remove the file by which it knows that the environment is its own.
@@ -30,6 +30,7 @@ help:
 	@echo "make quick      the tests near what changed since main, at most a minute"
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long tests, and all examples of properties"
+	@echo "make test-real  drain a real cluster: KUBECONFIG=FILE [OLD=n1,n2 NEW=n3,n4]"
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the generated documents"
@@ -57,6 +58,12 @@ test: $(VENV)/.installed-test
 test-long: WORKERS = $(shell echo $$((2 * $(CORES))))
 test-long: $(VENV)/.installed-test
 	export EKSDOC_EXAMPLES=all; $(PYTEST) -m "long or hypothesis" || $(DETAILS)
+
+# A kubeconfig of the environment may be that of production: it has to be named here.
+test-real: $(VENV)/.installed-test
+	@[ "$(origin KUBECONFIG)" = "command line" ] || { \
+	  echo "error: name the cluster that may be drained: make test-real KUBECONFIG=FILE"; exit 2; }
+	$(PY) tools.real.run --kubeconfig "$(KUBECONFIG)" --old "$(OLD)" --new "$(NEW)" $(ARGS)
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.flows.drain import Stops
 
 _PLAN = """\
 Plan a drain: which nodes can be emptied in which order, what blocks it, and what to do about that.
@@ -178,13 +179,15 @@ def answered(request: PlanRequest, around: Surroundings) -> tuple[Cluster, Drain
     given = Identity(cluster=options.cluster_name, region=options.region)
     with ProgressLine(around.stderr) as progress:
         reader = around.open_reader(request.source, options.connection, progress)
-        return plan_drain(reader, request.targeting, request.policy, given, _stops(request, around))
+        return plan_drain(reader, request.targeting, request.policy, given, stops_of(request, around))
 
 
-def _stops(request: PlanRequest, around: Surroundings) -> Callable[[Identity], tuple[tuple[str, float], ...]]:
+def stops_of(request: PlanRequest, around: Surroundings) -> Stops:
     """How long pods took to stop in runs from this machine. What is recorded or made up gives the same plan on all."""
     if request.source.demo or request.source.snapshot:
-        return lambda identity: ()
+        from kubectl_eksdoc.flows.drain import no_stops
+
+        return no_stops
 
     def found(identity: Identity) -> tuple[tuple[str, float], ...]:
         from kubectl_eksdoc.core.run.journal import stops_in

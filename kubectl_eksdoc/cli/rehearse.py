@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import drain_options, exits, fault_options, values
-from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
+from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -101,7 +101,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     try:
         with ProgressLine(around.stderr) as progress:
             stage = around.open_stage(request.source, options.connection, progress, faults)
-        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given)
+        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given, stops=stops_of(request, around))
     except Exception as error:
         tell(request.notes, around)
         if isinstance(error, Forbidden):

@@ -20,12 +20,21 @@ READS = kinds.ALL
 """What planning reads; `core.model.codes` says which answer needs which of them."""
 
 
+Stops = Callable[[Identity], tuple[tuple[str, float], ...]]
+"""Of a cluster: template and seconds of each pod that stopped in an earlier run."""
+
+
+def no_stops(_: Identity) -> tuple[tuple[str, float], ...]:
+    """What is recorded or made up has no earlier runs."""
+    return ()
+
+
 def plan_drain(
     reader: ClusterReader,
     targeting: Targeting,
     policy: DrainPolicy,
     given: Identity | None = None,
-    stops: Callable[[Identity], tuple[tuple[str, float], ...]] = lambda identity: (),
+    stops: Stops = no_stops,
 ) -> tuple[Cluster, DrainPlan]:
     """The plan, and the facts it was made from, assumptions included; `given` names the cluster where what is
     read does not; `stops`: how long pods took to stop in earlier runs, by template.

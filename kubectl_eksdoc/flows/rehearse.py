@@ -27,7 +27,7 @@ from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.drain import Stops, no_stops, plan_drain
 from kubectl_eksdoc.flows.ports import Stage
 
 GIVE_UP_S = 3600.0
@@ -67,13 +67,14 @@ def rehearse(
     policy: DrainPolicy,
     given: Identity | None = None,
     limits: Limits = Limits(),
+    stops: Stops = no_stops,
 ) -> tuple[Cluster, Record]:
-    """Plan the drain of what is on `stage`, and do it there; `given` as for `plan_drain`.
+    """Plan the drain of what is on `stage`, and do it there; `given` and `stops` as for `plan_drain`.
 
     Raises:
         as `plan_drain`.
     """
-    cluster, plan = plan_drain(stage, targeting, policy, given)
+    cluster, plan = plan_drain(stage, targeting, policy, given, stops)
     targets = tuple(target.node for target in plan.targets)
     level = plan.estimate.level if plan.estimate is not None else 0.0
     stage.start(PlannedPace(Clock(survey(cluster, targets, policy)), level))

@@ -14,17 +14,21 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.kubeconfigs import USERS, kubeconfig, tokens, write
+from kubectl_eksdoc.wiring.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
+from tests.builders import NOW
 from tests.cli.running import Ran, Terminal, run_cli
 from tests.contracts.source import ROOT
 
@@ -57,6 +61,24 @@ def test_the_plan_is_that_of_drain_plan() -> None:
     assert rehearsal["findings"] == plan["findings"]
     evicted = [moment["subject"] for moment in rehearsal["moments"] if moment["what"] == "evicted"]
     assert sorted(evicted) == sorted(f"{e['namespace']}/{e['name']}" for e in plan["evictions"])
+
+
+def test_a_live_cluster_is_rehearsed_with_the_stop_times_of_earlier_runs() -> None:
+    note = Note(0, NOW, Noted.STOPPED, "data/StatefulSet/kafka", "2.0 2.0 2.0")
+    out, err = Terminal(), Terminal()
+    around = Surroundings(out, err)
+    of_demo = partial(around.open_stage, SourceChoice(demo=True))
+    edges = Edges(earlier_journals=lambda environ, uid: {"run": Entries((note,))})
+    around = replace(around, open_stage=lambda source, *more: of_demo(*more), run_edges=edges)
+    run(["rehearse", "--nodegroup", "blue", "-o", "json"], out, err, around=around)
+    took = [stop_s for pod, stop_s in stops(json.loads(out.getvalue())) if pod.startswith("data/kafka-")]
+    assert took and took == pytest.approx([2.0] * len(took))
+
+
+def stops(rehearsal: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """From the eviction of each pod until it was gone."""
+    at = {(moment["what"], moment["subject"]): moment["atSeconds"] for moment in rehearsal["moments"]}
+    return ((pod, gone_s - at["evicted", pod]) for (what, pod), gone_s in at.items() if what == "gone")
 
 
 @pytest.mark.parametrize(

@@ -184,3 +184,10 @@ def test_hints_fit_a_terminal_and_name_the_index(clone: Clone) -> None:
     assert [line for line in told if len(line) > 80 and "export PATH=" not in line] == []
     assert any("installing" in line and "package index" in line for line in told)
     assert f'export PATH="{clone.folder / ".venv" / "bin"}:$PATH"' in "\n".join(told)
+
+
+def test_a_cluster_of_the_environment_is_not_drained(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/home/me/production")
+    done = clone.run("test-real")
+    assert done.returncode == 2 and "name the cluster that may be drained" in done.stdout
+    assert "unexpected" not in clone.log.read_text(encoding="utf-8"), "nothing was started"

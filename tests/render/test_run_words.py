@@ -39,7 +39,7 @@ def test_time_is_told_against_the_figure_that_users_were_told() -> None:
     assert estimate is not None
     late = ended(replace(rehearsed_demo().record, ended_s=estimate.p50_s + 30, drained_s=None))
     share = f"{30 / estimate.p50_s:+.0%}"
-    assert against_plan(late)[0] == f"It took 30s longer than p50 (2m20s, {share}), within p95 (6m21s)."
+    assert against_plan(late)[0] == f"It took 30s longer than p50 (2m16s, {share}), within p95 (6m18s)."
 
 
 def test_the_result_says_where_the_difference_came_from() -> None:
@@ -48,7 +48,7 @@ def test_the_result_says_where_the_difference_came_from() -> None:
     causes = {Cause.STOPPING: -40.0, Cause.STARTING: 95.0, Cause.HOLDS: 0.0, Cause.BUDGETS: 2.0}
     took_s = estimate.p50_s + 57
     view = ended(replace(rehearsed_demo().record, ended_s=took_s, drained_s=None, causes=causes))
-    assert against_plan(view)[0].endswith("within p95 (6m21s): starting +1m35s, stopping -40s.")
+    assert against_plan(view)[0].endswith("within p95 (6m18s): starting +1m35s, stopping -40s.")
     errors: Any = document(view)["errors"]
     assert errors["p50"] == pytest.approx(57) and errors["p95"] == pytest.approx(took_s - estimate.p95_s, abs=0.01)
     assert errors["causes"][0] == {"cause": "stopping", "seconds": -40.0}
@@ -61,7 +61,7 @@ def test_a_pause_is_told_and_does_not_count_as_late() -> None:
     view = with_holds(*holds, ended_s=estimate.p50_s + 45 - 20, paused_s=45.0)
     assert "(45s of it paused)" in verdict(view)
     told = against_plan(view)
-    assert told[0].startswith("It took (without its pause) 20s less than p50 (2m20s, -14%), within p95")
+    assert told[0].startswith("It took (without its pause) 20s less than p50 (2m16s, -15%), within p95")
     assert "It was held back for 45s (the user paused it)." in told
     plain = with_holds(ended_s=view.record.ended_s)
     assert view.record.late_s == plain.record.late_s - 45  # type: ignore[operator]

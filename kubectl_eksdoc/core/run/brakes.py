@@ -40,6 +40,10 @@ class Brakes:
         """These are evicted as well."""
         self._guards.expect(evictions)
 
+    def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
+        """These replace pods that were evicted before."""
+        self._guards.awaits(pods, now_s)
+
     def pause(self, why: str) -> None:
         """By the user, from the next look on; "" lets it go on."""
         self._paused = why

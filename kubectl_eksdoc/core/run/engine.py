@@ -159,6 +159,10 @@ class Engine:
         """It is protected from autoscalers, or may be, by whoever began this run: it is released with the others."""
         self._protecting.stands(node, uid, surely)
 
+    def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
+        """These replace pods that whoever began this run has evicted: what comes next waits for them, too."""
+        self._brakes.awaits(pods, now_s)
+
     def skip(self, node: str, why: str, now_s: float) -> None:
         """A node that should be drained, and is not by this plan."""
         self._skipped.append(node)

@@ -43,6 +43,7 @@ class Guards:
         self._of_pods, self._of_nodes = Errors(), Errors()
         self._away: tuple[str, float] | None = None
         self._down: set[str] = set()
+        self._earlier: set[str] = set()  # UIDs of replacements that were there before
 
     def take(self, news: News, now_s: float) -> None:
         match news:
@@ -70,6 +71,12 @@ class Guards:
     def expect(self, evictions: Iterable[Eviction]) -> None:
         """These go: what replaces them is watched."""
         self.replacements.expect(evictions)
+
+    def awaits(self, pods: Iterable[Pod], now_s: float) -> None:
+        """These replace pods that were evicted before: they are waited for like those that come."""
+        for pod in pods:
+            self._earlier.add(pod.uid)
+            self._see(pod, now_s)
 
     def hold(self, now_s: float) -> str:
         """Why nothing more may be asked for now; "" if it may."""
@@ -114,11 +121,11 @@ class Guards:
     @property
     def unready(self) -> tuple[Pod, ...]:
         """The replacements that are not Ready now, with a node or without."""
-        pods = (pod for pod in self._seen.pods() if pod in self.replacements)
+        pods = (pod for pod in self._seen.pods() if pod.uid in self._earlier or pod in self.replacements)
         return tuple(pod for pod in pods if not (pod.ready or pod.deleting or pod.finished))
 
     def _see(self, pod: Pod, now_s: float) -> None:
-        ours = self.replacements.see(pod, now_s)
+        ours = self.replacements.see(pod, now_s) or pod.uid in self._earlier
         if pod.node or pod.deleting or pod.finished:
             self._pending.pop(pod.uid, None)
         elif ours:

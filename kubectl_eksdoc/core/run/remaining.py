@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.journal import Cause
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Rerun
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
-from kubectl_eksdoc.core.plan.drain.duration.timing import RESOLUTION_S, SHORTEST_STOP_S, template_of
+from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S, template_of
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.replacement import Replacement
@@ -34,9 +35,6 @@ AGAIN_S = 2.0
 
 EACH_SECOND = 2000
 """Of so many evictions there is a second between two estimates."""
-
-LIKELY_LAG_S = 0.5
-"""From a replacement's readiness to its budget showing it, before that is measured."""
 
 OVERDUE = 1.2
 """What takes so many times as long as the longest before it is of another kind."""
@@ -165,7 +163,7 @@ class _Rest:
         for name, node in self._nodes.items():
             if node.over:
                 ground.renew(name)
-        lag_s = LIKELY_LAG_S if self._measured.lag_s is None else self._measured.lag_s
+        lag_s = LAG_S if self._measured.lag_s is None else self._measured.lag_s
         terms = replace(self._rerun.terms, empty_for_s=empty_for_s, lag_s=lag_s)
         timeline = simulate(nodes, terms, ground, brief=True)
         return None if timeline.stuck else timeline.makespan_s * self._rerun.by
@@ -256,8 +254,7 @@ class _Rest:
     def _start_s(self, pod: Pod, move: Move) -> float:
         """What was planned counts as one more that was measured."""
         starts = self._measured.starts.get(pod.owner.uid, ()) if pod.owner is not None else ()
-        planned_s = max(0.0, move.start_s - RESOLUTION_S)  # it was learned from times that are cut to seconds
-        return fmean([planned_s, *starts])
+        return fmean([move.start_s, *starts])
 
     def _expected_stops(self) -> dict[str, float]:
         """Seconds from eviction to gone, by uid, of the pods that are there.

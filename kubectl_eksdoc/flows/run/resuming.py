@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted, Verb
+from kubectl_eksdoc.core.model.journal import Noted, Outcome, Verb
 from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
 from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -47,7 +50,24 @@ def engine_again(
     for node in journaled.protected:
         engine.protects(node.node, node.uid, node.confirmed)
     engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
+    engine.awaits(_replacing(cluster, journaled), 0.0)
     return engine
+
+
+def _replacing(cluster: Cluster, journaled: Journaled) -> Iterator[Pod]:
+    """The pods that were made for those that this run has evicted, as far as names tell: a pod's begins with its
+    owner's, and of the pods of an owner that are on no target, as many as were evicted of it, the latest are new."""
+    there = {pod.uid for pod in cluster.pods}
+    intents = (change.intent for change in journaled.changes if change.outcome is not Outcome.REFUSED)
+    gone = {each.uid: each for each in intents if each.kind == "Pod" and each.uid not in there}
+    evicted = Counter((each.namespace, each.name.rpartition("-")[0]) for each in gone.values())
+    targets = {aim.node for aim in journaled.begun.aims} if journaled.begun is not None else set()
+    made = (pod for pod in cluster.pods if pod.owner is not None and pod.node not in targets)
+    for pod in sorted(made, key=lambda pod: pod.created_at or cluster.observed_at, reverse=True):
+        key = pod.namespace, pod.owner.name if pod.owner is not None else ""
+        if evicted[key] > 0:
+            evicted[key] -= 1
+            yield pod
 
 
 def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> DrainPlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S
 from kubectl_eksdoc.core.plan.drain.duration.headrooms import MOST_LINES
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -34,11 +35,11 @@ def test_a_budget_of_one_has_no_headroom_until_its_last_replacement_shows() -> N
         "one": BudgetVerdict.FITS,
         "web": BudgetVerdict.SERIAL,
     }
-    # Three starts, each shown 1 s later; given back and taken at once between them.
+    # Three starts, each shown `LAG_S` later; given back and taken at once between them.
     assert plan.estimate is not None
     last_s = max(moved.ready_s or 0.0 for moved in plan.estimate.moves if "web" in moved.uid)
     assert last_s > 90
-    assert lines(plan) == {"web": ((0.0, 0), (last_s + 1, 1))}
+    assert lines(plan) == {"web": ((0.0, 0), (last_s + LAG_S, 1))}
 
 
 def test_only_the_slowest_have_a_line() -> None:

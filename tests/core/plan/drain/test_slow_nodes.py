@@ -27,7 +27,7 @@ def update(plan: DrainPlan) -> Option:
 
 def starting_in(seconds: float, count: int = 5, **more: Any) -> tuple[Pod, ...]:
     """Pods of one ReplicaSet, all on old-0, that took so long from scheduling to Ready (to a second)."""
-    return pods(count, scheduled_at=ago(9000), ready_at=ago(9001 - seconds), **more)
+    return pods(count, scheduled_at=ago(9000), ready_at=ago(9000 - seconds), **more)
 
 
 def taking_turns(seconds: float, count: int = 5, **more: Any) -> DrainPlan:
@@ -43,8 +43,8 @@ def taking_turns(seconds: float, count: int = 5, **more: Any) -> DrainPlan:
 def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
     plan = taking_turns(300)
     (slow,) = slow_of(plan)
-    # Four pods are replaced (300 s, and 1 s until the budget shows it) before the fifth stops: half do so in 5.5 s.
-    assert (slow.node, slow.group, slow.usual_s, slow.certain) == ("old-0", "blue", 4 * 301 + 30**0.5, True)
+    # Four pods are replaced (300 s, and 0.5 s until the budget shows it) before the fifth stops: half do so in 5.5 s.
+    assert (slow.node, slow.group, slow.usual_s, slow.certain) == ("old-0", "blue", 4 * 300.5 + 30**0.5, True)
     assert (slow.budget, slow.at_once, len(slow.pods)) == ("default/web", 1, 5)
     found = finding(plan, "node-slow")
     assert (found.status, found.severity, str(found.subject)) == (Status.PASS, Severity.MEDIUM, "blue")
@@ -83,10 +83,10 @@ def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bo
 
 def test_slow_pods_alone_can_make_turns_too_long() -> None:
     quick = starting_in(60, 4)
-    late = pods(5, scheduled_at=ago(9000), ready_at=ago(9001 - 290))[4:]
+    late = pods(5, scheduled_at=ago(9000), ready_at=ago(9000 - 290))[4:]
     plan = plan_of(pods=[*quick, *late], budgets=[a_budget("web", expected=5)], workloads=[a_workload(replicas=5)])
     (slow,) = slow_of(plan)
-    assert (slow.certain, slow.usual_s, slow.budget) == (False, 4 * 61 + 30**0.5, "default/web")
+    assert (slow.certain, slow.usual_s, slow.budget) == (False, 4 * 60.5 + 30**0.5, "default/web")
     assert slow.slow_s >= 900
     assert update(plan).may_be_stopped_by == tuple(f"default/web-{i}" for i in range(5))
     assert update(plan).stopped_by == ()

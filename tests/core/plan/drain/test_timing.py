@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import floor
+from statistics import fmean
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +16,7 @@ from tests.builders import a_pod, ago
 
 
 def started(name: str, seconds: float, owner: str = "ReplicaSet/web", **more: object) -> Pod:
-    pod = a_pod(name, owner=owner, scheduled_at=ago(1000), ready_at=ago(1001 - seconds))
+    pod = a_pod(name, owner=owner, scheduled_at=ago(1000), ready_at=ago(1000 - seconds))
     return replace(pod, **more)  # type: ignore[arg-type]
 
 
@@ -25,6 +28,13 @@ def test_median_and_95th_of_a_workload() -> None:
     times = learn([started(f"w{i}", s) for i, s in enumerate((10, 20, 30))], of)
     found = times.of("web")
     assert (found.p50_s, found.p95_s, found.samples, found.assumed) == (20, 30, 3, False)
+
+
+def test_whole_seconds_say_on_average_how_long_a_start_took() -> None:
+    """The API cuts both times to whole seconds: a start of 3.4 s reads as 3 s six times of ten, and as 4 s else."""
+    phases = [phase / 10 for phase in range(10)]
+    read = [start_of(started("w", floor(phase + 3.4) - floor(phase))) for phase in phases]
+    assert fmean(each for each in read if each is not None) == pytest.approx(3.4)
 
 
 def test_restarted_and_unready_pods_tell_nothing() -> None:

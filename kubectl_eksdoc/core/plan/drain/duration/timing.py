@@ -19,7 +19,7 @@ LONGEST_START_S = 3600.0
 """A pod that became Ready later than this did not take so long to start: it was ill in between."""
 
 RESOLUTION_S = 1.0
-"""Times in the API are cut to whole seconds: a start may have taken so much longer than it says."""
+"""Times in the API are cut to whole seconds: a start may have taken so much longer or less than they say."""
 
 FLAPPING = 5.0
 """A start this many times the median of its siblings is taken for a pod that lost and regained readiness."""
@@ -78,7 +78,7 @@ def learn(pods: Iterable[Pod], workload_of: Callable[[Pod], str]) -> StartTimes:
     return StartTimes(
         {
             workload: StartTime(
-                _at(found, 0.5), _at(found, 0.95), len(found), least_s=max(0.0, found[0] - 2 * RESOLUTION_S)
+                _at(found, 0.5), _at(found, 0.95), len(found), least_s=max(0.0, found[0] - RESOLUTION_S)
             )
             if len(found) >= MIN_SAMPLES
             else StartTime(max(_at(found, 0.5), 0.0), max(found[-1], pooled.p95_s), len(found), assumed=True)
@@ -93,8 +93,8 @@ def start_of(pod: Pod) -> float | None:
     """Seconds this pod took from scheduling to Ready, None where that cannot be told."""
     if not pod.ready or pod.restarted or pod.scheduled_at is None or pod.ready_at is None:
         return None
-    took = (pod.ready_at - pod.scheduled_at).total_seconds() + RESOLUTION_S
-    return took if RESOLUTION_S <= took <= LONGEST_START_S else None
+    took = (pod.ready_at - pod.scheduled_at).total_seconds()
+    return took if 0 <= took <= LONGEST_START_S else None
 
 
 def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float, float]:

@@ -1,0 +1,1 @@
+"""Drains of a real cluster, held against what was predicted of them: `make test-real KUBECONFIG=…`."""
