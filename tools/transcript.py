@@ -56,7 +56,7 @@ def waves() -> str:
 
 
 def generations() -> str:
-    return _course(*ALL_GROUPS, "--surge", "2")
+    return _course(*ALL_GROUPS, "--surge", "1")
 
 
 def soft_budget() -> str:

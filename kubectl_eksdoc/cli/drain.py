@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -13,15 +12,17 @@ from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, rep
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.flows.drain import Stops
 
@@ -148,10 +149,11 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     options = request.options
     # First: reading a cluster takes longer than finding out that the file is the wrong one.
     baseline = _baseline(request, around)
+    said = list(request.notes)
     try:
-        cluster, plan = answered(request, around)
+        cluster, plan = answered(request, around, said.append)
     except Exception as error:
-        tell(request.notes, around)
+        tell(said, around)
         if isinstance(error, Forbidden):
             from kubectl_eksdoc.cli import rights
 
@@ -160,7 +162,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     since_options.told(baseline, around)
-    tell((*request.notes, *saying.contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
+    tell((*said, *saying.contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
@@ -170,8 +172,8 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     return Answer(render(view, options.output, look), exit_code(plan))
 
 
-def answered(request: PlanRequest, around: Surroundings) -> tuple[Cluster, DrainPlan]:
-    """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is."""
+def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
+    """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.drain import plan_drain
 
@@ -179,22 +181,16 @@ def answered(request: PlanRequest, around: Surroundings) -> tuple[Cluster, Drain
     given = Identity(cluster=options.cluster_name, region=options.region)
     with ProgressLine(around.stderr) as progress:
         reader = around.open_reader(request.source, options.connection, progress)
-        return plan_drain(reader, request.targeting, request.policy, given, stops_of(request, around))
+        return plan_drain(reader, request.targeting, request.policy, given, stops_of(request, around, say))
 
 
-def stops_of(request: PlanRequest, around: Surroundings) -> Stops:
-    """How long pods took to stop in runs from this machine. What is recorded or made up gives the same plan on all."""
-    if request.source.demo or request.source.snapshot:
+def stops_of(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> Stops:
+    """As `stop_times`. What is recorded or made up gives the same plan on all machines."""
+    if not request.source.live:
         from kubectl_eksdoc.flows.drain import no_stops
 
         return no_stops
-
-    def found(identity: Identity) -> tuple[tuple[str, float], ...]:
-        from kubectl_eksdoc.core.run.journal import stops_in
-
-        return tuple(chain(*map(stops_in, around.edges.earlier_journals(around.environ, identity.uid).values())))
-
-    return found
+    return stop_times(request.options.connection, JOURNAL_NAMESPACE, around, say)
 
 
 def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
@@ -207,7 +203,7 @@ def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
     from kubectl_eksdoc.core.plan.since.made import Of
 
     def made(source: SourceChoice) -> Baseline:
-        cluster, plan = answered(replace(request, source=source), around)
+        cluster, plan = answered(replace(request, source=source), around, around.note)
         return as_baseline(Of(request.baseline, __version__, request.given), cluster, plan)
 
     if not request.baseline:

@@ -98,19 +98,21 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
 
     options = request.options
     given = Identity(cluster=options.cluster_name, region=options.region)
+    said = list(request.notes)
     try:
         with ProgressLine(around.stderr) as progress:
             stage = around.open_stage(request.source, options.connection, progress, faults)
-        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given, stops=stops_of(request, around))
+        stops = stops_of(request, around, said.append)
+        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given, stops=stops)
     except Exception as error:
-        tell(request.notes, around)
+        tell(said, around)
         if isinstance(error, Forbidden):
             from kubectl_eksdoc.cli import rights
 
             raise rights.explained(error, "rehearse") from error
         raise
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    tell((*request.notes, *drain_options.idle(rehearsal.plan)), around)
+    tell((*said, *drain_options.idle(rehearsal.plan)), around)
     asked = as_given(request.targeting, request.policy, "", request.order_file)
     asked |= fault_options.as_given(faults)
     view = RecordView(rehearsal, cluster, asked)

@@ -20,6 +20,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.permissions import Needs
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
@@ -85,11 +86,12 @@ def _opening(
             cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
             return where.named(cluster)
         try:
-            return around.open_reader(source, reached(), progress).read(kinds.ALL)
+            cluster = around.open_reader(source, reached(), progress).read(kinds.ALL)
         except Forbidden as error:
             from kubectl_eksdoc.cli import rights
 
             raise rights.explained(error, COMMAND) from error
+        return _with_stops(cluster, reached(), around)
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
         return reaching.words(source, options, cluster.identity.context)
@@ -128,6 +130,15 @@ def _opening(
         needs=_needs,
         context=chosen,
     )
+
+
+def _with_stops(cluster: Cluster, connection: Connection, around: Surroundings) -> Cluster:
+    from kubectl_eksdoc.cli.stop_times import stop_times
+    from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+    said: list[str] = []
+    stops = stop_times(connection, JOURNAL_NAMESPACE, around, said.append)(cluster.identity)
+    return replace(cluster, stops=stops, notes=(*cluster.notes, *said))
 
 
 def _needs() -> Needs:

@@ -66,6 +66,8 @@ class LearningScreen(Shell):
             self._planner.close()
         self._planner = Planner(facts.cluster, self._given.view_of, partial(self._told, facts))
         if first:
+            for note in facts.cluster.notes:
+                self.notify(note, severity="warning", markup=False)
             self._mark_what_was_named(facts)
         else:
             there = self.model.choice.ask.marked & facts.nodes.nodes.keys()

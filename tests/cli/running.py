@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.journal import Entries, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.ports import ClusterReader
+from kubectl_eksdoc.wiring.runs import Keeping
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
@@ -57,9 +61,31 @@ class FakeSource:
         return self.cluster
 
 
+@dataclass
+class FakeRuns:
+    """Stands for the runs that a cluster has journals of: by their ids, the latest first; `error`: none can be read."""
+
+    journals: Mapping[str, Entries] = field(default_factory=dict)
+    error: EksdocError | None = None
+    read: list[str] = field(default_factory=list)
+
+    def open(self, connection: Connection, keeping: Keeping) -> FakeRuns:
+        return self
+
+    def all(self) -> Sequence[RunSummary]:
+        if self.error:
+            raise self.error
+        return [RunSummary(run, NOW, "ended", "", NOW) for run in self.journals]
+
+    def entries(self, run: str) -> Entries:
+        self.read.append(run)
+        return self.journals[run]
+
+
 def run_cli(
     *argv: str,
     source: FakeSource | None = None,
+    edges: Edges | None = None,
     environ: Mapping[str, str] | None = None,
     out: io.StringIO | None = None,
     err: io.StringIO | None = None,
@@ -67,6 +93,7 @@ def run_cli(
 ) -> Ran:
     """The exit code and what was said; the cluster is a healthy node with a pod unless `source` says more."""
     out, err = out or io.StringIO(), err or io.StringIO()
-    around = Surroundings(out, err, environ or {}, (source or FakeSource()).open, now)
+    edges = edges or Edges(open_runs=FakeRuns().open)
+    around = Surroundings(out, err, environ or {}, (source or FakeSource()).open, now, run_edges=edges)
     code = run(argv, out, err, around=around)
     return Ran(code, out.getvalue(), err.getvalue())

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.screen_live import Pinned, at
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.errors import ConfigError, Forbidden
 from kubectl_eksdoc.tui.opening import Live, Opening
-from tests.cli.running import FakeSource, Terminal
+from tests.builders import NOW
+from tests.cli.running import FakeRuns, FakeSource, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
@@ -32,11 +35,14 @@ class Opened:
         return 0
 
 
-def opened(config: str, home: Path, source: FakeSource | None = None) -> tuple[Opening, Live]:
+def opened(
+    config: str, home: Path, source: FakeSource | None = None, runs: FakeRuns | None = None
+) -> tuple[Opening, Live]:
     screens = Opened()
     environ = {"HOME": str(home), "TERM": "xterm", "USER": "jane", "XDG_CACHE_HOME": str(home / "cache")}
     around = Surroundings(Terminal(), Terminal(), environ, stdin=Terminal(), open_screens=screens)
     around = around if source is None else replace(around, open_reader=source.open)
+    around = around if runs is None else replace(around, run_edges=Edges(open_runs=runs.open))
     assert run(["--kubeconfig", config], around.stdout, around.stderr, around=around) == 0
     (opening,) = screens.openings
     assert opening.live is not None
@@ -64,6 +70,18 @@ def test_what_is_read_is_remembered_for_this_context_and_no_other(tmp_path: Path
         assert other.live.where().context == "green" and other.live.last_view() is None
         assert other.read(unheard).identity.context == "green"
         assert live.where().context == "blue", "the one before is as it was"
+
+
+def test_stop_times_are_those_of_the_journals_and_why_not_is_a_note_of_the_cluster(tmp_path: Path) -> None:
+    config = kubeconfigs.one(tmp_path / "config", "https://a")
+    stopped = Entries((Note(1, NOW, Noted.STOPPED, "default/ReplicaSet/web", "3.0"),))
+    opening, _ = opened(config, tmp_path, FakeSource(), FakeRuns({"20261120-0800-4f2a": stopped}))
+    cluster = opening.read(unheard)
+    assert (cluster.stops, cluster.notes) == ((("default/ReplicaSet/web", 3.0),), ())
+    refused = FakeRuns(error=Forbidden("https://a refuses list configmaps", "", "list configmaps"))
+    cluster = opened(config, tmp_path, FakeSource(), refused)[0].read(unheard)
+    why = "stop times in journals of the cluster are not used: https://a refuses list configmaps"
+    assert (cluster.stops, cluster.notes) == ((), (why,))
 
 
 def test_a_right_without_which_nothing_can_be_said_is_explained(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.cli.run.options import guards
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.findings import Status, Subject
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.run.limits import Limits
@@ -86,3 +88,17 @@ def test_a_cause_that_alone_keeps_nodes_frees_them_by_itself() -> None:
     findings = tuple(a_finding(codes.NODE_FARGATE, Status.FAIL, Subject("Node", name)) for name in nodes)
     (cause,) = causes_of(a_view(an_empty_plan(targets=targets, findings=findings)))
     assert (cause.nodes, cause.freed, cause.frees) == (nodes, nodes, "frees 2 nodes")
+
+
+def test_a_kind_that_was_not_read_is_named_with_its_reason() -> None:
+    view = a_view()
+
+    def last_line(*unread: tuple[Resource, ReadState]) -> str:
+        reads = tuple(KindRead(resource, state) for resource, state in unread)
+        text = render(replace(view, cluster=replace(view.cluster, reads=reads)), "table", Look(width=100))
+        return next(line for line in text.splitlines() if line.startswith("More in -o wide: "))
+
+    budgets = (kinds.BUDGETS, ReadState.FORBIDDEN)
+    assert "not read: poddisruptionbudgets (forbidden)" in last_line(budgets)
+    several = last_line(budgets, (kinds.SERVICES, ReadState.NOT_HELD), (kinds.LEASES, ReadState.NOT_HELD))
+    assert "2 kinds not held, 1 kind forbidden" in several

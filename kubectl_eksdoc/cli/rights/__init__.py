@@ -56,7 +56,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
 besides those of the command without it."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
-    "drain plan": DRAIN_PLAN,
+    "drain plan": drains.PLAN,
     "rehearse": DRAIN_PLAN,
     "addon-diff": probes.ADDON_DIFF,
     "addon-diff --after": probes.ADDON_AFTER,
@@ -158,7 +158,8 @@ def explained(error: Forbidden, command: str) -> Forbidden:
 
 
 def _for_reading(rights: Sequence[Right], command: str) -> str:
-    served = ",".join(right.of for right in rights if not right.resource.custom)
+    # What is read in one namespace is not worth a ClusterRole: the answer does without it.
+    served = ",".join(right.of for right in rights if not right.resource.custom and where(right) == "everywhere")
     custom = " and ".join(right.of for right in rights if right.resource.custom)
     role = f"eksdoc-{command.replace(' ', '-')}"
     return (

@@ -19,6 +19,11 @@ _LOST: Mapping[Resource, str] = {
 
 DRAIN_PLAN = tuple(Right("list", r, r in NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
+_STOPS = Right(
+    "list", kinds.CONFIG_MAPS, lost="how long pods stop is known by runs from this machine alone", journal=True
+)
+PLAN = (*DRAIN_PLAN, _STOPS)
+"""Those of a plan of the live cluster; what is rehearsed rests on no journal."""
 
 JOURNAL_READ = (
     Right("list", kinds.CONFIG_MAPS, True, journal=True),

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
+from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden
+from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.cli.run.carrying import Carrying
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
@@ -73,33 +73,11 @@ def read_and_plan(
     try:
         waiting = run_options.waiting(wanted.limits, around, answered=before is not None)
         reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
-        stops = _stops(wanted, around) if before is None else lambda _: before.cluster.stops
+        known = stop_times(options.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))
+        stops = known if before is None else lambda _: before.cluster.stops
         return Read(*plan_drain(reader, plan.targeting, plan.policy, given, stops))
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
-
-
-def _stops(wanted: NewRun, around: Surroundings) -> Callable[[Identity], tuple[tuple[str, float], ...]]:
-    """How long pods took to stop in the latest runs, by journals of this machine and of the cluster."""
-
-    def found(identity: Identity) -> tuple[tuple[str, float], ...]:
-        from kubectl_eksdoc.core.run.journal import stops_in
-
-        edges = around.edges
-        by_run = edges.earlier_journals(around.environ, identity.uid)
-        try:
-            runs = edges.open_runs(wanted.plan.options.connection, edges.keeping("", wanted.namespace, around.environ))
-            for each in runs.all()[:LATEST]:
-                by_run[each.run] = runs.entries(each.run)
-        except EksdocError as error:
-            around.note(f"note: stop times in journals of the cluster are not used: {error.message}")
-        return tuple(chain(*map(stops_in, by_run.values())))
-
-    return found
-
-
-LATEST = 3
-"""Of so many runs of the cluster it is read how long pods took to stop."""
 
 
 def check_others(wanted: NewRun, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:

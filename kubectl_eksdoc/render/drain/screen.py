@@ -3,9 +3,11 @@ next command; of everything else only that it is there. ``-o wide`` has all of i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.kinds import KindRead
 from kubectl_eksdoc.render.drain import fence, rows, steps
 from kubectl_eksdoc.render.drain.blocks import command_line, step_lines
 from kubectl_eksdoc.render.drain.by_cause import Cause, causes_of
@@ -188,9 +190,17 @@ def _wide_only(view: DrainView) -> Iterable[str]:
         yield counted(len(warnings) - said, "note")
     if view.budgets:
         yield counted(len(view.budgets), "budget")
-    if missing := sum(not read.known for read in view.cluster.reads):
-        yield counted(missing, "kind") + " not read"
+    if unread := [read for read in view.cluster.reads if not read.known]:
+        yield _not_read(unread)
     yield "all fixes, pods, assumptions"
+
+
+def _not_read(unread: Sequence[KindRead]) -> str:
+    """``not read: poddisruptionbudgets (forbidden)``, or how many for each reason: ``3 kinds forbidden``."""
+    if len(unread) == 1:
+        return f"not read: {unread[0].resource.plural} ({unread[0].state.value})"
+    why = Counter(read.state.value.replace("-", " ") for read in unread).most_common()
+    return ", ".join(f"{counted(count, 'kind')} {state}" for state, count in why)
 
 
 def _next(view: DrainView, look: Look) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.luck import Time
-from kubectl_eksdoc.core.plan.drain.duration.timing import learn, learn_stops, stop_of
+from kubectl_eksdoc.core.plan.drain.duration.timing import StartTime, learn, learn_stops, stop_of
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
@@ -36,7 +36,7 @@ class Clock:
     def __init__(self, world: Survey) -> None:
         self.world = world
         self._workloads: dict[str, str] = {}  # by uid of an owner
-        self._start_times: dict[str, tuple[float, float]] = {}  # likewise
+        self._start_times: dict[str, StartTime] = {}  # likewise
         self._held_s = dict(_held(world))
         self.starts = learn(world.cluster.pods, self.workload)
         self.stops = learn_stops(world.cluster.stops)
@@ -58,11 +58,12 @@ class Clock:
         """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
-        grace_of, start_times, stops_of = self.world.policy.grace_of, self._start_times, self.stops.of
+        grace_of, starts, stops_of = self.world.policy.grace_of, self._start_times, self.stops.of
         held_s = self._held_s if _begins_at_once(self.world.policy) else {}
         for pod, limits, for_good, late, after, tier, manner in tasks:
             owner = pod.owner
-            start_s, slow_start_s = start_times.get(owner.uid if owner is not None else "") or self._start_s(pod)
+            start = starts.get(owner.uid if owner is not None else "") or self._start(pod)
+            start_s, slow_start_s = start.p50_s, start.p95_s
             if crowded is not None and limits and not crowded.issuperset(limits):
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
@@ -100,12 +101,12 @@ class Clock:
     def soonest(self, tasks: Sequence[Task]) -> list[Move]:
         """The evictions of one node as fast as they can be: a pod stops at once, and what replaces it starts as fast as
         any did that was seen. What may finish by itself need not be evicted at all."""
-        starts = self.starts
-        moves = []
+        starts, moves = self._start_times, []
         for pod, limits, for_good, _, after, tier, manner in tasks:
             if manner.waits_s:
                 continue
-            start_s = starts.of(self.workload(pod)).least_s
+            owner = pod.owner
+            start_s = (starts.get(owner.uid if owner is not None else "") or self._start(pod)).least_s
             stop_s = start_s if after is Replacement.FIRST else 0.0
             if after is Replacement.NEVER:
                 limits = for_good
@@ -115,7 +116,8 @@ class Clock:
     def times_at(self, pod: Pod, level: float) -> tuple[float, float]:
         """Seconds that the pod takes to stop, and one like it to start, where all are so slow (see `levels`)."""
         stop_s, slow_s = stop_of(pod, self.world.policy.grace_of(pod), self.stops.of(pod))
-        return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(*self._start_s(pod)).drawn(level)
+        start = self._start(pod)
+        return Time.of(stop_s, slow_s, slow_s).drawn(level), Time.of(start.p50_s, start.p95_s).drawn(level)
 
     def workload(self, pod: Pod) -> str:
         """What replicas share: the uid of who answers for them."""
@@ -128,13 +130,11 @@ class Clock:
             found = self._workloads[owner.uid] = owner.uid if top is None else top.uid
         return found
 
-    def _start_s(self, pod: Pod) -> tuple[float, float]:
-        """p50 and p95."""
+    def _start(self, pod: Pod) -> StartTime:
         key = pod.owner.uid if pod.owner is not None else ""
         found = self._start_times.get(key)
         if found is None:
-            start = self.starts.of(self.workload(pod))
-            found = self._start_times[key] = (start.p50_s, start.p95_s)
+            found = self._start_times[key] = self.starts.of(self.workload(pod))
         return found
 
 

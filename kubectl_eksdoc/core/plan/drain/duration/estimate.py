@@ -125,7 +125,8 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     level, (moves, terms, _), typical, slow_s = levels(pace, usual, times, course.needs)
     p50_s = typical.makespan_s
     evicted = [booking.task.pod for booking in course.order.bookings]
-    measured, workloads = _measured(clock, evicted)
+    one_of_each = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted}.values()
+    measured, workloads = _measured(clock, one_of_each)
     scarce: tuple[Supply, ...] = ()
     if clock.world.policy.surge is not None:
         scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
@@ -145,7 +146,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         level=level,
         peak_away=typical.peak_away,
         assumptions=(
-            *_assumptions(clock, course, evicted, near, _stops(measured, workloads)),
+            *_assumptions(clock, course, one_of_each, near, _stops(measured, workloads)),
             times.said,
             *caveats(clock.world, evicted, p50_s),
         ),
@@ -226,10 +227,9 @@ def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
     )
 
 
-def _measured(clock: Clock, evicted: Iterable[Pod]) -> tuple[int, int]:
-    """Of how many workloads it is known how long their pods stop, and how many there are."""
-    one_of_each = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted}
-    known = {clock.workload(pod) or uid: bool(clock.stops.of(pod)) for uid, pod in one_of_each.items()}
+def _measured(clock: Clock, one_of_each: Iterable[Pod]) -> tuple[int, int]:
+    """Of how many workloads it is known how long their pods stop, and how many there are; a pod of each owner."""
+    known = {clock.workload(pod) or pod.uid: bool(clock.stops.of(pod)) for pod in one_of_each}
     return sum(known.values()), len(known)
 
 
@@ -258,10 +258,9 @@ def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
     )
 
 
-def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: bool, stops: str) -> tuple[str, ...]:
+def _assumptions(clock: Clock, course: Course, one_of_each: Iterable[Pod], near: bool, stops: str) -> tuple[str, ...]:
     surge = clock.world.policy.surge
-    one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in evicted}
-    workloads = {clock.workload(pod) for pod in one_of_each.values()}
+    workloads = {clock.workload(pod) for pod in one_of_each}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
     said = [
         stops,

@@ -226,14 +226,16 @@ class Ground:
             lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
         if lost:
             self._room.count_all()
-        tight = self._tight()
+        every = [(pod.uid, new) for load in self._loads.values() for pod, _, new in load.pods]
+        needed = dict.fromkeys([new for _, new in every])
+        tight = {kind for kind in needed if self._room.is_tight(kind)}
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         kinds = dict.fromkeys([new for _, _, new in lost])
         reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
         helped = ExtraNodes(self._world, self._room, self._adds)
         homeless = {pod.uid: Homeless(pod, node, reasons[new], *helped.house(new)) for pod, node, new in lost}
-        unsure = self._unsure()
+        unsure = {kind: doubt for kind in needed if (doubt := self._room.unknown(kind))}
         self._room.back_to(mark)
         self._room.forget()
         blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
@@ -243,10 +245,10 @@ class Ground:
             dict(helped.missing),
             dict(self._places),
             dict(self._needs),
-            unsure,
+            {uid: unsure[new] for uid, new in every if new in unsure} if unsure else {},
             blind,
             pushed_out,
-            tight,
+            frozenset([uid for uid, new in every if new in tight]) if tight else frozenset(),
         )
 
     def _housed(self, node: str) -> bool:
@@ -255,19 +257,6 @@ class Ground:
 
     def _has_places(self, node: str) -> bool:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
-
-    def _tight(self) -> frozenset[str]:
-        every = [(pod, new) for load in self._loads.values() for pod, _, new in load.pods]
-        tight = {kind for kind in dict.fromkeys(new for _, new in every) if self._room.is_tight(kind)}
-        return frozenset(pod.uid for pod, new in every if new in tight)
-
-    def _unsure(self) -> dict[str, tuple[str, ...]]:
-        kinds = {new for load in self._loads.values() for _, _, new in load.pods}
-        doubts = {kind: doubt for kind in kinds if (doubt := self._room.unknown(kind))}
-        if not doubts:
-            return {}
-        every = (each for load in self._loads.values() for each in load.pods)
-        return {pod.uid: doubts[new] for pod, _, new in every if new in doubts}
 
     def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
         """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.

@@ -18,12 +18,12 @@ class Rules:
     def __init__(self, world: Survey) -> None:
         self._world = world
         self._options = filters.options_of(world.policy)
-        self._remembered: dict[object, Sequence[Said]] = {}
+        self._remembered: dict[object, Told] = {}
         served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
         self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
 
-    def ask(self, pod: Pod) -> Sequence[Said]:
-        """Everything they say; a pod that stays is asked nothing more."""
+    def ask(self, pod: Pod) -> Told:
+        """The verdict, and everything they say; a pod that stays is asked nothing more."""
         owner = pod.owner
         if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in self._needed:
             return self._ask(pod)  # one by itself
@@ -31,19 +31,23 @@ class Rules:
         told = self._remembered.get(alike)
         if told is None:
             told = self._ask(pod)
-            if self._told_of_all(pod, owner, told):
+            if self._told_of_all(pod, owner, *told):
                 self._remembered[alike] = told
         return told
 
-    def _ask(self, pod: Pod) -> Sequence[Said]:
+    def _ask(self, pod: Pod) -> Told:
         told = filters.ask(self._world, pod, self._options)
         if fold(told) is not PodVerdict.STAY:
             told += [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
-        return told
+        return fold(told), tuple(told)
 
-    def _told_of_all(self, pod: Pod, owner: Owner, told: Sequence[Said]) -> bool:
+    def _told_of_all(self, pod: Pod, owner: Owner, verdict: PodVerdict, told: Sequence[Said]) -> bool:
         """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
         made_by = self._world.workloads.get(owner.uid)
         if pod.finished or (made_by is not None and made_by.pinned_to):
             return False
-        return not told or (fold(told) is PodVerdict.STAY and all(said.finding is None for said in told))
+        return not told or (verdict is PodVerdict.STAY and all(said.finding is None for said in told))
+
+
+Told = tuple[PodVerdict, tuple[Said, ...]]
+"""The worst of what is said, and all of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -79,9 +79,9 @@ class Judgement:
 def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
     asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
-    budgets = _judge_budgets(world, _going(asked))
-    pods_go = any(_going(asked))
-    around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if pods_go else ()
+    going = [judged for on in asked.values() for judged in on if judged.verdict is not PodVerdict.STAY]
+    budgets = _judge_budgets(world, going)
+    around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
     around = (*around, *pods.on_missing_nodes(world), *_left_out(world))
     return Judgement(_concluded(world, asked, budgets), budgets, around)
 
@@ -101,44 +101,35 @@ def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pod
     return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
 
 
-_Told = list[tuple[Pod, tuple[Budget, ...], Sequence[Said]]]
-"""The pods of one node, each with the budgets that select it and what rules say of it."""
-
-
 def _concluded(
-    world: Survey, asked: Mapping[str, _Told], budgets: Mapping[str, JudgedBudget]
+    world: Survey, asked: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
+    """What is `asked`, with what the pods' budgets say: of most nothing."""
     sure = not world.cluster.unread(kinds.BUDGETS)
     blocking = {key for key, budget in budgets.items() if budget.blocked is not None or budget.past}
-    found: dict[str, tuple[JudgedPod, ...]] = {}
-    for name, said in asked.items():
-        on = []
-        for pod, guards, told in said:
-            if told or not sure or (guards and (len(guards) > 1 or guards[0].key in blocking)):
-                on.append(_conclude(world, pod, guards, told, budgets))
-            else:
-                on.append(JudgedPod(pod, PodVerdict.EVICT, (), guards))  # most: budgets have nothing to say either
-        found[name] = tuple(on)
+    found = {}
+    for name, on in asked.items():
+        found[name] = tuple(
+            [
+                _conclude(world, judged, budgets)
+                if judged[2] or not sure or ((guards := judged[3]) and (len(guards) > 1 or guards[0].key in blocking))
+                else judged
+                for judged in on
+            ]
+        )
     return found
 
 
-def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, _Told]:
+def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, list[JudgedPod]]:
+    """What the rules say of the pods, budgets aside."""
     ask, guards_of = Rules(world).ask, world.guards.known
-    return {name: [(pod, guards_of(pod), ask(pod)) for pod in on] for name, on in pods_on.items()}
+    return {name: [JudgedPod(pod, *ask(pod), guards_of(pod)) for pod in on] for name, on in pods_on.items()}
 
 
-def _going(asked: Mapping[str, _Told]) -> Iterator[tuple[Pod, tuple[Budget, ...]]]:
-    """The pods that no rule has stay, and the budgets that select them."""
-    for said in asked.values():
-        for pod, guards, told in said:
-            if not told or fold(told) is not PodVerdict.STAY:
-                yield pod, guards
-
-
-def _judge_budgets(world: Survey, going: Iterable[tuple[Pod, tuple[Budget, ...]]]) -> dict[str, JudgedBudget]:
+def _judge_budgets(world: Survey, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:
     selected: dict[str, tuple[Budget, list[Pod]]] = {}
     chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
-    for pod, guards in going:
+    for pod, _, _, guards in going:
         if not guards:
             continue
         lists = chosen.get(id(guards))
@@ -149,13 +140,13 @@ def _judge_budgets(world: Survey, going: Iterable[tuple[Pod, tuple[Budget, ...]]
     return {key: judge(world, *selected[key]) for key in sorted(selected)}
 
 
-def _conclude(
-    world: Survey, pod: Pod, guards: tuple[Budget, ...], told: Sequence[Said], budgets: Mapping[str, JudgedBudget]
-) -> JudgedPod:
-    if fold(told) is not PodVerdict.STAY:
-        said = _by_budgets(world, pod, guards, budgets)
-        told = as_if_fixed([*told, said] if said is not None else told, world.policy)
-    return JudgedPod(pod, fold(told), tuple(told), guards)
+def _conclude(world: Survey, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+    pod, verdict, told, guards = judged
+    if verdict is PodVerdict.STAY:
+        return judged
+    said = _by_budgets(world, pod, guards, budgets)
+    told = tuple(as_if_fixed([*told, said] if said is not None else told, world.policy))
+    return JudgedPod(pod, fold(told), told, guards)
 
 
 def _by_budgets(
