@@ -57,7 +57,7 @@ besides those of the command without it."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": drains.PLAN,
-    "rehearse": DRAIN_PLAN,
+    "rehearse": drains.PLAN,
     "addon-diff": probes.ADDON_DIFF,
     "addon-diff --after": probes.ADDON_AFTER,
     "addon-diff --apply": probes.ADDON_DIFF,
