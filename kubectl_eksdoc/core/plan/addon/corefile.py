@@ -14,13 +14,14 @@ from kubectl_eksdoc.core.model.versions import parse as version_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.dns.deployed import EKS, corefile_by
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
 from kubectl_eksdoc.core.rules.keeping.digests import is_digest
 
 CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
-_TEXT = ("f:data", f"f:{COREFILE}")
+_PATH = ("f:data", f"f:{COREFILE}")
+_EKS = "eks"
 _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 
 
@@ -38,7 +39,7 @@ def at_later_version(objects: Iterable[Doc], values: Doc | Unknown, target: str)
     the one that is there, unless EKS owns it and brings another with that version."""
     given = None if isinstance(values, Unknown) else at(values, "corefile")
     for each in objects:
-        if named(each) == CONFIG and not isinstance(given, str) and corefile_by(each) != EKS:
+        if named(each) == CONFIG and not isinstance(given, str) and _owners(each) != {_EKS}:
             given = at(each, "data", COREFILE)
     if isinstance(given, str):
         yield from by_version(given, target)
@@ -81,10 +82,18 @@ def _text_after(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldCh
     given = None if values is None else at(values, "corefile")
     if isinstance(given, str):
         return given
-    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == _TEXT]
+    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == _PATH]
     if any(fate in _EKS_WRITES for fate in fates):
         return None
     return _live(facts.objects)
+
+
+def _owners(config: Doc) -> set[str]:
+    """Of the text; none where that cannot be told."""
+    try:
+        return {owner.manager for owner, entry in read(config).items() if _PATH in entry.fields}
+    except MalformedEntries:
+        return set()
 
 
 def _live(objects: Iterable[Doc]) -> str | None:
