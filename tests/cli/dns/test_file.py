@@ -47,6 +47,10 @@ def test_what_is_taken_with_how_it_ends(corefile: Path) -> None:
     assert (found["health"], found["ready"], found["findings"]) == ([":8080"], [":8182"], [])
     page = read("-f", corefile)
     assert page.code == 0 and "lameduck 15 s; from SIGTERM to the end at most 20 s." in page.out
+    corefile.write_text(".:53 {\n    {$PLUG} {\n        lameduck 2s\n    }\n}\n", encoding="utf-8")
+    assert "/health not known; /ready not known." in read("-f", corefile).out, "the variable may name either"
+    corefile.write_text(".:53 {\n    whoami\n}\n", encoding="utf-8")
+    assert "/health nowhere; /ready nowhere." in read("-f", corefile).out
 
 
 def test_what_is_refused_with_its_line_by_the_version_that_is_named(corefile: Path) -> None:
