@@ -162,7 +162,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("addon-diff", "what an add-on's update will really change", _addon_diff),
     Command("imds-probe", "who loses the instance metadata service, and why", _imds_probe),
     Command("coredns-lameduck", "whether DNS survives its nodes, and how to make it", _coredns_lameduck),
-    Command("interruption", "whether Karpenter hears of Spot interruptions, and what is missing", _interruption),
+    Command("interruption", "whether Karpenter receives Spot interruption events, and what is missing", _interruption),
     Command("snapshot", "write all that is read to a file, without secrets, to answer from it later", _snapshot),
     Command("completion", "complete words with the Tab key: install it, take it away, look", _completion),
     Command("permissions", "the ClusterRole and the IAM policy of a command, and whether you have them", _permissions),

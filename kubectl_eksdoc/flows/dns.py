@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import text_at
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.dns_measure import Propagation
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, OBJECTS
@@ -23,7 +23,8 @@ from kubectl_eksdoc.flows.ports import InsidePods, Objects
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""
 
-MeasuredBefore = Callable[[str], Propagation | None]
+MeasuredBefore = Callable[[str, str], Propagation | None]
+"""By the uid of the Deployment and the context: a rehearsal of a snapshot has the uids of the real cluster."""
 
 MOST_PODS = 20
 """Into so many is looked: two requests each, and the others tell no more."""
@@ -34,16 +35,19 @@ def dns_facts(
     objects: Objects,
     addon: AddonSide | Absent | Unknown,
     auto_mode: bool | Unknown,
-    measured: MeasuredBefore = lambda uid: None,
+    measured: MeasuredBefore = lambda uid, context: None,
 ) -> DnsFacts:
-    """Without a look into the pods. `measured`: by the uid of the Deployment, what an earlier measurement found.
+    """Without a look into the pods. `measured`: what an earlier measurement found; a snapshot and the demo answer the
+    same on every machine, so nothing that one of them keeps counts there.
 
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
     found = {of: objects.one(of) for of in OBJECTS}
     deployment = found[DEPLOYMENT]
-    known = measured(text_at(deployment, "metadata", "uid")) if isinstance(deployment, Mapping) else None
+    known = None
+    if cluster.source is Source.LIVE and isinstance(deployment, Mapping):
+        known = measured(text_at(deployment, "metadata", "uid"), cluster.identity.context)
     return DnsFacts(cluster, found, addon, auto_mode=auto_mode, measured=known)
 
 

@@ -21,14 +21,15 @@ VERSION = 1
 _MOST, _LARGEST = 200, 4096
 
 
-def measured(uid: str, environ: Mapping[str, str]) -> Propagation | None:
-    """Of the CoreDNS whose Deployment has this `uid`; None where nothing is known."""
+def measured(uid: str, context: str, environ: Mapping[str, str]) -> Propagation | None:
+    """Of the CoreDNS whose Deployment has this `uid`, reached by this `context`; None where nothing is known.
+    The context tells a rehearsal from the cluster of its snapshot: both have the same uids."""
     files = _files(environ)
-    content = files.of(_key(uid)) if uid and files is not None else None
+    content = files.of(_key(uid, context)) if uid and files is not None else None
     return None if content is None else _read(content)
 
 
-def keep(uid: str, found: Propagation, environ: Mapping[str, str]) -> None:
+def keep(uid: str, context: str, found: Propagation, environ: Mapping[str, str]) -> None:
     """What cannot be written is not kept."""
     files = _files(environ)
     if uid and files is not None and found.measured_at is not None:
@@ -39,7 +40,7 @@ def keep(uid: str, found: Propagation, environ: Mapping[str, str]) -> None:
             "lost": int(found.lost),
             "measuredAt": found.measured_at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
-        files.keep(_key(uid), json.dumps(document).encode())
+        files.keep(_key(uid, context), json.dumps(document).encode())
 
 
 def _files(environ: Mapping[str, str]) -> CacheFiles | None:
@@ -50,8 +51,8 @@ def _files(environ: Mapping[str, str]) -> CacheFiles | None:
     return CacheFiles(folder / "dns-measurements", ".json", _MOST, _LARGEST)
 
 
-def _key(uid: str) -> str:
-    return hashlib.sha256(uid.encode()).hexdigest()
+def _key(uid: str, context: str) -> str:
+    return hashlib.sha256(f"{uid} {context}".encode()).hexdigest()
 
 
 def _read(content: bytes) -> Propagation | None:

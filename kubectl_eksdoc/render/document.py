@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Subject
-from kubectl_eksdoc.core.model.kinds import KindRead
 from kubectl_eksdoc.render.encode import Json, plain_value
 from kubectl_eksdoc.render.times import rfc3339
+
+if TYPE_CHECKING:  # a document without a cluster must not pay for its facts
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.core.model.kinds import KindRead
 
 Fields = dict[str, Json]
 

@@ -15,9 +15,10 @@ FOUND = Propagation(4, 30, datetime(2026, 11, 20, 8, 51, tzinfo=timezone.utc), l
 
 def test_it_is_kept_for_one_coredns(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
-    keep("uid-1", FOUND, environ)
-    assert measured("uid-1", environ) == FOUND
-    assert measured("uid-2", environ) is None and measured("", environ) is None
+    keep("uid-1", "prod", FOUND, environ)
+    assert measured("uid-1", "prod", environ) == FOUND
+    assert measured("uid-2", "prod", environ) is None and measured("", "prod", environ) is None
+    assert measured("uid-1", "rehearsal", environ) is None, "a rehearsal of its snapshot has the same uids"
     (file,) = tmp_path.rglob("*.json")
     assert file.stat().st_mode & 0o077 == 0
 
@@ -25,12 +26,12 @@ def test_it_is_kept_for_one_coredns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"version":2}', '{"version":1,"seconds":"4"}', "[" * 4000])
 def test_what_is_damaged_is_as_if_it_were_not_there(content: str, tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
-    keep("uid-1", FOUND, environ)
+    keep("uid-1", "prod", FOUND, environ)
     (file,) = tmp_path.rglob("*.json")
     file.write_text(content, encoding="utf-8")
-    assert measured("uid-1", environ) is None
+    assert measured("uid-1", "prod", environ) is None
 
 
 def test_without_a_home_nothing_is_kept(tmp_path: Path) -> None:
-    keep("uid-1", FOUND, {"HOME": "relative", "XDG_STATE_HOME": "relative"})
-    assert measured("uid-1", {"HOME": "relative"}) is None
+    keep("uid-1", "prod", FOUND, {"HOME": "relative", "XDG_STATE_HOME": "relative"})
+    assert measured("uid-1", "prod", {"HOME": "relative"}) is None

@@ -130,7 +130,7 @@ def _keep(asking: _Asking, plan: MeasurePlan, found: Measured) -> None:
 
     of = propagation(plan, found, len(asking.cluster.nodes))
     if of is not None and plan.workload is not None:
-        dns_measurements.keep(plan.workload.uid, of, asking.around.environ)
+        dns_measurements.keep(plan.workload.uid, asking.cluster.identity.context, of, asking.around.environ)
         asking.around.note("this measurement is kept: coredns-lameduck and check judge lameduck by it")
 
 

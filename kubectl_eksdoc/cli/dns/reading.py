@@ -41,14 +41,14 @@ def measured_on(around: Surroundings) -> MeasuredBefore:
     """What was measured from this machine."""
     from kubectl_eksdoc.host import dns_measurements
 
-    return lambda uid: dns_measurements.measured(uid, around.environ)
+    return lambda uid, context: dns_measurements.measured(uid, context, around.environ)
 
 
 def facts_of(
     world: DnsWorld,
     again: tuple[str, ...] = (),
     without: tuple[str, ...] = (),
-    measured: MeasuredBefore = lambda uid: None,
+    measured: MeasuredBefore = lambda uid, context: None,
 ) -> DnsFacts:
     """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster;
     `without`: opt-ins that are left out; `measured`: as of `flows.dns.dns_facts`.

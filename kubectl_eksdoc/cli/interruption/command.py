@@ -50,7 +50,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``interruption``."""
     parser = commands.add_parser(
         NAME,
-        help="whether Karpenter hears of Spot interruptions, and what is missing",
+        help="whether Karpenter receives Spot interruption events, and what is missing",
         usage="%(prog)s [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,

@@ -156,7 +156,7 @@ class Propagation:
     def __str__(self) -> str:
         if self.measured_at is None:
             return f"{self.seconds} s until {self.nodes} nodes send elsewhere (estimated)"
-        when = f"measured on {self.measured_at:%Y-%m-%d} with {self.nodes} nodes"
+        when = f"measured on {self.measured_at:%Y-%m-%d} from one node of each zone, {self.nodes} nodes"
         if self.lost:
             return f"{self.seconds} s until every node sends elsewhere ({when}: answers were lost until then)"
         return f"at most {self.seconds} s until every node sends elsewhere ({when}: no answer was lost)"

@@ -32,4 +32,4 @@ class CheckAround:
     machines: TellMachines
     interruption: InterruptionAround
     past: Callable[[], ChangesTold] = ChangesTold
-    measured: MeasuredBefore = lambda uid: None
+    measured: MeasuredBefore = lambda uid, context: None

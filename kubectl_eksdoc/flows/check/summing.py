@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.check.checking import unknown
 from kubectl_eksdoc.core.plan.check.way import Way
@@ -148,7 +149,9 @@ def _addons(cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround) 
             untold[side].append(each.name)
         elif not isinstance(side, Absent):
             objects = around.interruption.objects
-            found += addon.plan_addon(cluster, around.eks, side, objects, Asked(), around.values_judged).findings
+            plan = addon.plan_addon(cluster, around.eks, side, objects, Asked(), around.values_judged)
+            later = _later(each, told, way, side.target.version)
+            found += [*plan.findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
     what = "what its update would change"
     lost = (unknown(parts.ADDONS, Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
     return (*found, *lost)
@@ -158,10 +161,21 @@ def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:
     """None where nothing tells it, or where it can be had only after the control plane's step: what an update would
     change that does not move it is looked at, then."""
     offered = told.addon_versions.get(of.name)
-    if not isinstance(offered, AddonVersions):
-        return None
-    found = addon_versions.target(offered, in_words(way.target), "")
-    return found if found and addon_versions.is_offered(offered, in_words(way.now), found) else None
+    found = _at_target(of, told, way)
+    now = isinstance(offered, AddonVersions) and addon_versions.is_offered(offered, in_words(way.now), found)
+    return found if found and now else None
+
+
+def _at_target(of: Addon, told: UpgradeTold, way: Way) -> str:
+    """The version that EKS installs by default at the target, "" where nothing tells it."""
+    offered = told.addon_versions.get(of.name)
+    return addon_versions.target(offered, in_words(way.target), "") if isinstance(offered, AddonVersions) else ""
+
+
+def _later(of: Addon, told: UpgradeTold, way: Way, judged: str) -> str:
+    """Of CoreDNS, the version that comes with the target, where its update was not `judged` by it; "" elsewhere."""
+    found = _at_target(of, told, way) if of.name == coredns.NAME else ""
+    return found if found != judged else ""
 
 
 def _dns(cluster: Cluster, around: CheckAround, looked: Callable[[], InterruptionPlan]) -> Sum:

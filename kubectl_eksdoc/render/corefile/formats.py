@@ -41,8 +41,9 @@ def _lines(read: CorefileRead) -> list[str]:
         ends = "How long it goes on answering when it ends is not known."
     else:
         ends = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
-    health, ready = (joined(list(each)) if each else "not there" for each in (read.health, read.ready))
-    return [ends, f"/health on {health}; /ready on {ready}."]
+    absent = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file
+    health, ready = (f"on {joined(list(each))}" if each else absent for each in (read.health, read.ready))
+    return [ends, f"/health {health}; /ready {ready}."]
 
 
 def _table(view: CorefileView, look: Look, full: bool = False) -> str:

@@ -52,4 +52,6 @@ def _scale(marks: dict[int, str], end: int, width: int) -> str:
 
 def legend(budget: Budget) -> str:
     safe = f"safe: {budget.least_s} to {budget.advised_s} s" if budget.fits else "no value is safe"
-    return f"{_SHORT} too short   {_SAFE} {safe}   {_LONG} closing, margin"
+    when = budget.propagation.measured_at
+    short = "too short" if when is None else f"too short as measured on {when:%Y-%m-%d}"
+    return f"{_SHORT} {short}   {_SAFE} {safe}   {_LONG} closing, margin"

@@ -52,7 +52,7 @@ def _text(view: DnsView, look: Look, full: bool) -> str:
             *wrap(shown(words.what(plan), look), look.columns),
         ],
         told(Title("What will happen"), plan.outlook, look),
-        titled(Title("Mend it in this order"), list(_steps(plan, look)), look),
+        titled(Title("Fix it in this order"), list(_steps(plan, look)), look),
         titled(
             Title("How it ends", ": lameduck between SIGTERM and SIGKILL"),
             [] if words.elsewhere(plan) else list(_ending(plan, look)),

@@ -33,15 +33,15 @@ def _who(plan: InterruptionPlan) -> str:
     if handled is False or broken:
         one = len(broken) == 1
         links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"
-        return f"{head} hears of no Spot interruption: {links if broken else 'its log says so'}."
+        return f"{head} receives no Spot interruption events: {links if broken else 'its log says so'}."
     if handled is None or plan.outage.by != KARPENTER:  # who else drains does not make Karpenter hear
         unsure = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
         ]
-        return f"Whether {head} hears of Spot interruptions is not known: {', '.join(unsure[:3])}."
+        return f"Whether {head} receives Spot interruption events is not known: {', '.join(unsure[:3])}."
     lesser = [each.name for each in plan.links if each.failed]
     also = f", but not of everything else ({', '.join(lesser)})" if lesser else ""
-    return f"{head} hears of Spot interruptions{also}."
+    return f"{head} receives Spot interruption events{also}."
 
 
 HANDLED = {True: "yes", False: "no", None: "unknown"}

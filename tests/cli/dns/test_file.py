@@ -47,6 +47,10 @@ def test_what_is_taken_with_how_it_ends(corefile: Path) -> None:
     assert (found["health"], found["ready"], found["findings"]) == ([":8080"], [":8182"], [])
     page = read("-f", corefile)
     assert page.code == 0 and "lameduck 15 s; from SIGTERM to the end at most 20 s." in page.out
+    corefile.write_text(".:53 {\n    {$PLUG} {\n        lameduck 2s\n    }\n}\n", encoding="utf-8")
+    assert "/health not known; /ready not known." in read("-f", corefile).out, "the variable may name either"
+    corefile.write_text(".:53 {\n    whoami\n}\n", encoding="utf-8")
+    assert "/health nowhere; /ready nowhere." in read("-f", corefile).out
 
 
 def test_what_is_refused_with_its_line_by_the_version_that_is_named(corefile: Path) -> None:
@@ -100,7 +104,8 @@ def test_no_kubeconfig_and_no_client_is_needed(corefile: Path, tmp_path: Path) -
     """Nothing that a cluster or AWS would need is loaded: so it answers in 250 ms."""
     script = (
         "import sys; from kubectl_eksdoc.cli.main import run\n"
-        f"code = run(['coredns-lameduck', '-f', {str(corefile)!r}], sys.stdout, sys.stderr)\n"
+        f"words = ['coredns-lameduck', '-f', {str(corefile)!r}, '-o']\n"
+        "code = max(run([*words, each], sys.stdout, sys.stderr) for each in ('table', 'json', 'sarif'))\n"
         "heavy = {'boto3', 'botocore', 'yaml', 'urllib3', 'kubectl_eksdoc.kube', 'kubectl_eksdoc.core.model.cluster'}\n"
         "print(code, sorted(heavy & set(sys.modules)))"
     )

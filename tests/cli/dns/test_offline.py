@@ -11,6 +11,7 @@ import pytest
 from kubectl_eksdoc.cli.dns.reading import facts_of
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.dns_measure import Propagation
 from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
 from kubectl_eksdoc.core.plan.dns.facts import Notices
 from kubectl_eksdoc.flows.dns import KINDS
@@ -53,6 +54,13 @@ def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
     ours, _, aws = notices.mend.partition(" && ")
     assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
     assert Reach(words, words, words).of(notices.mend) == notices.mend, "no word is said twice"
+
+
+def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> None:
+    """A measurement of its rehearsal has the same Deployment; the demo and snapshots answer the same everywhere."""
+    world = open_dns(SourceChoice(demo=True), Connection(), AwsWanted(), None, DnsReading(KINDS, OBJECTS))
+    kept = Propagation(1, 15, world.cluster.observed_at)
+    assert facts_of(world, measured=lambda uid, context: kept).measured is None
 
 
 def test_commands_of_the_demo_change_nothing_anywhere() -> None:

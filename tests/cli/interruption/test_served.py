@@ -31,7 +31,7 @@ def ann(prod: World, tmp_path: Path) -> Iterator[Incident]:
 
 def test_the_incident(ann: Incident) -> None:
     ran = ann.run()
-    assert ran.code == 1 and "hears of no Spot interruption: the links queue" in ran.out
+    assert ran.code == 1 and "receives no Spot interruption events: the links queue" in ran.out
     found = ann.document()
     assert (
         ann.failing() == {"queue", *RULES - {"rule: rebalance"}, "role's rights", "Karpenter's log"}

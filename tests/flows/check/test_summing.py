@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.addon_codes import COREFILE
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.corefile import CONFIG
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.flows.check import summing
 from kubectl_eksdoc.flows.check.around import CheckAround
 from tests.core.plan.check.healthy import EKS, healthy
@@ -35,6 +40,44 @@ def of(addons: Any, sides: dict[str, Any], eks: Any = EKS) -> tuple[Finding, ...
 
 def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
     assert of((Addon("coredns", "v1", "ACTIVE"),), {"coredns": Absent("it is none")}) == ()
+
+
+class _Objects:
+    """A Corefile that CoreDNS refuses since 1.5.0, and nothing else."""
+
+    def one(self, of: Named) -> Any:
+        if of != CONFIG:
+            return Absent("it is not there")
+        entry = {"f:data": {"f:Corefile": {}}}
+        owner = {"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+        metadata = {"name": "coredns", "namespace": "kube-system", "managedFields": [{**owner, "fieldsV1": entry}]}
+        text = ".:53 {\n    proxy . /etc/resolv.conf\n}\n"
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"Corefile": text}}
+
+
+def test_the_corefile_is_judged_by_the_version_that_only_the_target_has() -> None:
+    """EKS offers it for the target alone: the update that can be had now stays at the version of today."""
+    facts = healthy()
+    new, now = "v1.13.1-eksbuild.1", VersionSide("v1.11.4-eksbuild.2", ODD, ODD)
+    fits = (Fits(in_words(facts.way.target), default=True),)
+    offered = AddonVersions("coredns", "networking", "eks", (AddonVersion(new, fits),))
+    listed = (Addon("coredns", now.version, "ACTIVE"),)
+    side = AddonSide(listed[0], now, now, {}, True, ())
+    around = CheckAround(
+        EKS,
+        nobody,
+        nobody,
+        lambda *_: side,
+        lambda *_: (),
+        nobody,
+        SimpleNamespace(objects=_Objects()),  # type: ignore[arg-type]
+    )
+    told = replace(facts.aws, addons=listed, addon_versions={"coredns": offered})
+    summed = summing.summed(facts.cluster, facts.way, told, around, frozenset([Need.PLAN_ADDONS]), ())
+    found = summed.findings[Need.PLAN_ADDONS]
+    assert not isinstance(found, Unknown)
+    (refused,) = (each for each in found if each.code is COREFILE)
+    assert new in refused.message and "Unknown directive 'proxy'" in refused.message
 
 
 def test_what_is_not_known_of_some_is_told_once_for_each_reason() -> None:

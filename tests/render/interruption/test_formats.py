@@ -123,12 +123,12 @@ def test_nothing_steers_the_terminal(name: str, output: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("healthy", "hears of Spot interruptions. 1 Spot node of Karpenter"),
-        ("not set", "hears of no Spot interruption: the link setting is broken."),
+        ("healthy", "receives Spot interruption events. 1 Spot node of Karpenter"),
+        ("not set", "receives no Spot interruption events: the link setting is broken."),
         ("no karpenter", "There is no Karpenter. No node is known to be Spot."),
         ("gone", "There is no Karpenter, and 2 nodes that it made."),
         ("not known", "How Karpenter is configured is not known"),
-        ("unknown", "Whether Karpenter v1.5.0 (kube-system/karpenter) hears of Spot interruptions is not known"),
+        ("unknown", "Whether Karpenter v1.5.0 (kube-system/karpenter) receives Spot interruption events is not known"),
         ("incident", "1 of them has a notice NOW."),
     ],
 )

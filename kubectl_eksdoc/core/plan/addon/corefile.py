@@ -6,30 +6,47 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.model.versions import parse as version_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
 from kubectl_eksdoc.core.rules.keeping.digests import is_digest
 
 CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
-_TEXT = ("f:data", "f:Corefile")
+_PATH = ("f:data", f"f:{COREFILE}")
+_EKS = "eks"
 _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 
 
 def corefile(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> Iterator[Finding]:
-    """`values`: those that hold after the call. Nothing where the version stays, or EKS writes its own Corefile."""
-    if facts.addon.name != NAME or facts.now.version == facts.target.version:
+    """`values`: those that hold after the call. Nothing where version and text stay, or EKS writes its own Corefile."""
+    if facts.addon.name != NAME:
         return
     text = _text_after(facts, values, changes, mode)
-    if text is None:
-        return
-    target = facts.target.version
+    if text is not None and (facts.now.version != facts.target.version or text != _live(facts.objects)):
+        yield from by_version(text, facts.target.version)
+
+
+def at_later_version(objects: Iterable[Doc], values: Doc | Unknown, target: str) -> Iterator[Finding]:
+    """By a `target` that EKS offers only after the step of the control plane: the text of the configuration values, or
+    the one that is there, unless EKS owns it and brings another with that version."""
+    given = None if isinstance(values, Unknown) else at(values, "corefile")
+    for each in objects:
+        if named(each) == CONFIG and not isinstance(given, str) and _owners(each) != {_EKS}:
+            given = at(each, "data", COREFILE)
+    if isinstance(given, str):
+        yield from by_version(given, target)
+
+
+def by_version(text: str, target: str) -> Iterator[Finding]:
+    """Nothing where the CoreDNS of that version of the add-on accepts it."""
     unread = Judged(doubts=("a snapshot has a digest of it alone",))
     found = unread if is_digest(text) else judged(parse(text, None), version_of(target))
     subject = Subject("ConfigMap", NAME, SYSTEM)
@@ -65,9 +82,21 @@ def _text_after(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldCh
     given = None if values is None else at(values, "corefile")
     if isinstance(given, str):
         return given
-    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == _TEXT]
+    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == _PATH]
     if any(fate in _EKS_WRITES for fate in fates):
         return None
-    live = next((each for each in facts.objects if named(each) == CONFIG), None)
-    text = None if live is None else at(live, "data", "Corefile")
+    return _live(facts.objects)
+
+
+def _owners(config: Doc) -> set[str]:
+    """Of the text; none where that cannot be told."""
+    try:
+        return {owner.manager for owner, entry in read(config).items() if _PATH in entry.fields}
+    except MalformedEntries:
+        return set()
+
+
+def _live(objects: Iterable[Doc]) -> str | None:
+    live = next((each for each in objects if named(each) == CONFIG), None)
+    text = None if live is None else at(live, "data", COREFILE)
     return text if isinstance(text, str) else None

@@ -29,6 +29,11 @@ from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged, lameduck_
 RELOADED = timedelta(minutes=5)
 """A Corefile that was not written for so long before a measurement ended was the one that CoreDNS had all the while."""
 
+LONGEST = timedelta(days=90)
+"""A measurement says nothing about a network, a kube-proxy and nodes of so much later (this tool's choice)."""
+BEGINS_S = 3
+"""A pod may begin to end so long after it was told to; moments of a measurement are not more exact either."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inside:
@@ -98,9 +103,14 @@ class DnsFacts:
 
     @property
     def _propagation(self) -> Propagation | None:
-        """As measured; where the Corefile is the same as then, no answer was lost with its lameduck."""
+        """As measured; where the Corefile is the same as then, no answer was lost with its lameduck. Pods that answered
+        for longer than that did so by a preStop hook, or by another lameduck, which may be gone now."""
         found, lameduck = self.measured, self.lameduck_s
-        if found is None or found.lost or found.measured_at is None or lameduck is None:
+        if found is None or found.measured_at is None:
+            return None
+        if not -RELOADED <= self.cluster.observed_at - found.measured_at <= LONGEST:  # else not of this time
+            return None
+        if found.lost or lameduck is None or found.seconds > lameduck + BEGINS_S:
             return found
         if deployments.written_since(self.objects.get(CONFIG, _NOT_ASKED), found.measured_at - RELOADED):
             return found

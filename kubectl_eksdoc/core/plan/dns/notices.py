@@ -21,9 +21,9 @@ def notices_of(plan: InterruptionPlan) -> Notices | Unknown:
     if plan.outage.handled is False:
         broken = next((each for each in vital if each.failed), None)
         if broken is None:
-            return Notices(False, "Karpenter hears of nothing")
+            return Notices(False, "Karpenter receives no events")
         mend = next((each.command for each in broken.remedy if each.command), "")
-        return Notices(False, f"Karpenter does not hear of it ({broken.name}: {broken.what})", mend)
+        return Notices(False, f"Karpenter does not receive its events ({broken.name}: {broken.what})", mend)
     doubted = next((each for each in vital if each.status is Status.UNKNOWN), None)
     if doubted is None:
         return Unknown("what Karpenter hears of is not known")

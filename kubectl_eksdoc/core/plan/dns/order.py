@@ -68,7 +68,7 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
     if codes.NOTICES in failing:
         found.append(
             Step(
-                "Have Karpenter hear of Spot notices.",
+                "Have Karpenter receive Spot interruption events.",
                 "all other pods on Spot nodes are terminated without SIGTERM, too",
                 "no node; Karpenter itself restarts",
                 _command(failing[codes.NOTICES]),

@@ -70,7 +70,7 @@ def _dying(spot: Sequence[tuple[Pod, Node]], every: int, not_ready_after_s: int)
     if len(nodes) > 1:
         share = f"its part of the lookups fails ({there} are on such nodes)"
     return (
-        f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS is terminated without SIGTERM (confidence: "
+        f"When EC2 takes back {_or(nodes)}: it is not drained, CoreDNS is terminated without SIGTERM (confidence: "
         f"medium), and {share} until the node counts as gone, about {not_ready_after_s} s; each of them waits "
         f"{CLIENT_S} s first."
     )

@@ -54,7 +54,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         return unknown(link, queue, "the queue")
     if isinstance(queue, Absent):
         ends = version is not None and version.older_than(versions.LOGS_SINCE)
-        then = "Karpenter ends at its start" if ends else "Karpenter runs on and hears of nothing"
+        then = "Karpenter ends at its start" if ends else "Karpenter keeps running and receives no events"
         where = f" in {facts.place.region}" if facts.place.region else ""
         return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""

@@ -64,8 +64,8 @@ def sentences(outage: Outage) -> Iterator[str]:
         return
     if outage.handled is False:
         yield (
-            f"At the notice: nobody hears of it, nobody drains. {NOTICE_S // 60} minutes later the machine ends, "
-            f"and its pods with it, without a SIGTERM from the kubelet ({_MEDIUM})."
+            f"At the notice: no controller receives it, the node is not drained. {NOTICE_S // 60} minutes later "
+            f"the machine ends, and its pods with it, without a SIGTERM from the kubelet ({_MEDIUM})."
         )
         yield (
             f"For about {outage.unnoticed_s} s after that, Services still send to the dead pods, until the node is "
@@ -252,7 +252,7 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
         (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
         (
             Remedy(
-                "Mend the links: then Karpenter drains the node, and makes a new one at the notice."
+                "Fix the links: then Karpenter drains the node, and makes a new one at the notice."
                 if known
                 else "Find out what is not known of the links: if all of them hold, Karpenter drains the node."
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -119,7 +120,7 @@ def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
     if not isinstance(facts.install, KarpenterInstall):
         return
     cluster = facts.install.cluster_name or facts.cluster.identity.cluster
-    if not cluster or cluster in facts.queue or not facts.queue:
+    if not cluster or not facts.queue or _named_after(facts.queue, cluster):
         return
     yield Finding(
         codes.QUEUE,
@@ -131,6 +132,15 @@ def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
         ("Karpenter deletes every message that it reads (karpenter-provider-aws, pkg/controllers/interruption)",),
         (Remedy("Check that no other cluster reads it, or give this one its own."),),
     )
+
+
+_PLAIN = {"", "karpenter", "interruption", "interruptions", "queue", "sqs", "spot", "events", "eks"}
+
+
+def _named_after(queue: str, cluster: str) -> bool:
+    """``Karpenter-shop`` is after shop; ``demo-shop`` may be after another cluster."""
+    before, found, after = queue.partition(cluster)
+    return bool(found) and {word.lower() for word in re.split(r"[-_.]", f"{before}-{after}")} <= _PLAIN
 
 
 def stack_name(facts: InterruptionFacts, wish: Wish) -> str:

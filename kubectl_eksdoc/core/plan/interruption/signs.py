@@ -107,7 +107,7 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         signs = log_signs(text, install.version)
         if signs.failed and not _over(facts, pod, signs.failed):
             what = "Karpenter says that it cannot use the queue"
-            text_of = "Mend the links before it; from v1.4.0 on it tries again by itself. To see it:"
+            text_of = "Fix the links before it; from v1.4.0 on it tries again by itself. To see it:"
             remedy = (Remedy(text_of, _grep(install)),)
             return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
@@ -173,7 +173,7 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
         return replace(link, what=sign)
     if broken:
-        return replace(link, status=None, what="none; to be seen once the rest is mended")
+        return replace(link, status=None, what="none; to be seen once the rest is fixed")
     why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
     figures = facts.told.figures
     untold = (figures, *facts.metrics.values())

@@ -9,6 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from tests.core.plan.addon.test_plan import COREFILE, edited, found, planned, without_charts
@@ -43,6 +44,21 @@ def test_what_it_accepts_and_a_version_that_stays_are_no_finding(text: str, targ
 def test_a_corefile_that_is_given_is_the_one_that_counts() -> None:
     assert judged(facts(OLD), Asked(Mode.OVERWRITE, {"corefile": GOOD})) == []
     assert [each.status for each in judged(facts(GOOD), Asked(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
+
+
+def test_a_corefile_that_is_given_is_judged_where_the_version_stays() -> None:
+    stays = facts(GOOD, "v1.11.4-eksbuild.2")
+    assert [each.status for each in judged(stays, Asked(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
+    assert judged(facts(OLD, "v1.11.4-eksbuild.2"), Asked(Mode.NONE, {"corefile": OLD})) == [], "it is there already"
+
+
+def test_a_version_that_comes_after_the_control_plane_judges_what_it_will_be_given() -> None:
+    (live,) = facts(OLD).objects
+    (finding,) = at_later_version((live,), {}, "v1.13.1-eksbuild.1")
+    assert finding.status is Status.FAIL
+    assert list(at_later_version((live,), {"corefile": GOOD}, "v1.13.1-eksbuild.1")) == []
+    (eks,) = facts(OLD, manager="eks").objects
+    assert list(at_later_version((eks,), {}, "v1.13.1-eksbuild.1")) == [], "EKS brings another"
 
 
 def test_a_version_that_is_newer_than_all_that_is_known_is_unknown() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timezone
 
 import pytest
 
@@ -12,11 +11,10 @@ from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.dns_measure import Propagation
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.network import EndpointSlice
 from kubectl_eksdoc.core.model.workloads import Autoscaler
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, PROPORTIONAL
+from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside, Notices
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from kubectl_eksdoc.core.plan.dns.symptoms import symptoms
@@ -474,17 +472,3 @@ def test_first_aid_comes_before_any_edit() -> None:
     made = replace(made, cluster=replace(made.cluster, pods=pods))
     first = plan_dns(made).steps[0]
     assert first.command == "kubectl scale deployment/coredns -n kube-system --replicas=3"
-
-
-WHEN = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
-
-
-@pytest.mark.parametrize(("written", "short"), [("2026-11-20T11:00:00Z", False), ("2026-11-20T11:58:00Z", True)])
-def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(written: str, short: bool) -> None:
-    """Pods were seen to answer for 7 s; that 5 s were enough is known only where the Corefile is the same as then."""
-    found = facts(text=lameduck("5s"))
-    doc = found.objects[CONFIG]
-    assert isinstance(doc, dict)
-    doc["metadata"]["managedFields"][0]["time"] = written
-    plan = plan_dns(replace(found, measured=Propagation(7, len(found.cluster.nodes), WHEN)))
-    assert [each.code for each in plan.findings if each.code is codes.LAMEDUCK_SHORT] == [codes.LAMEDUCK_SHORT] * short

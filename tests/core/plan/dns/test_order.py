@@ -66,7 +66,7 @@ def test_only_what_nobody_drains_is_said_to_die() -> None:
     managed = {"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"}
     made = facts(nodes=(a_zoned("n-a", "a", **SPOT), a_zoned("n-b", "b", **managed)))
     dies, drained = plan_dns(replace(made, notices=UNHEARD)).outlook
-    assert dies.startswith("When EC2 takes back n-a: nobody drains it") and "1 of 2 lookups fail" in dies
+    assert dies.startswith("When EC2 takes back n-a: it is not drained") and "1 of 2 lookups fail" in dies
     assert drained.startswith("When EC2 takes back n-b: somebody drains it")
 
 

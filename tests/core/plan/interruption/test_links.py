@@ -325,7 +325,16 @@ def test_a_rule_for_whatever_comes_delivers_too() -> None:
     assert statuses(planned(rules=(whole,), targets={"all": (Target("1", ARN),)})) == {}
 
 
-@pytest.mark.parametrize(("queue", "said"), [("prod", False), ("Karpenter-prod", False), ("staging", True)])
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ("prod", False),
+        ("Karpenter-prod", False),
+        ("prod-karpenter-queue", False),
+        ("staging", True),
+        ("pre-prod", True),
+    ],
+)
 def test_a_queue_with_another_name_may_be_that_of_another_cluster(queue: str, said: bool) -> None:
     """Karpenter deletes what it reads, whoever it is about."""
     plan = plan_interruption(replace(facts(), queue=queue))

@@ -284,7 +284,9 @@ def test_another_drains_only_where_it_is_ready_on_every_spot_node(pods: list[Pod
     nodes = [a_spot_node("spot-0"), a_spot_node("spot-1")]
     plan = planned(cluster=a_cluster(nodes=nodes, pods=pods), rules=Unknown("forbidden", "events:ListRules"))
     assert plan.outage.handled is handled
-    assert in_short(plan).startswith("Whether Karpenter v1.5.0 (kube-system/karpenter) hears of Spot interruptions is")
+    assert in_short(plan).startswith(
+        "Whether Karpenter v1.5.0 (kube-system/karpenter) receives Spot interruption events is"
+    )
 
 
 @pytest.mark.parametrize(

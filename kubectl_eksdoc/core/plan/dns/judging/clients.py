@@ -3,7 +3,8 @@
 In iptables and nftables mode kube-proxy deletes the UDP flows of an endpoint that it takes out (pkg/proxy/conntrack),
 and lookups are lost where that comes late (kubernetes/kubernetes#125467, #129617). In IPVS mode a flow stays until it
 has been idle for ipvs.udpTimeout, 300 s by default (#71514). NodeLocal DNSCache asks CoreDNS over TCP (force_tcp in its
-usual Corefile). Confidence: medium, from the reports of users.
+usual Corefile); in IPVS mode pods ask it only where the kubelets' clusterDNS names it (kubernetes.io, nodelocaldns).
+Confidence: medium, from the reports of users.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PROXY = Subject("ConfigMap", KUBE_PROXY.name, SYSTEM)
 IPVS_UDP_S = 300
 """Of the kernel, where ipvs.udpTimeout is 0 or not given."""
 
-_MODE = re.compile(r"^mode:[ \t]*[\"']?(\w*)", re.MULTILINE)
+_MODE = re.compile(r"(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 _UDP_TIMEOUT = re.compile(r"^[ \t]+udpTimeout:[ \t]*[\"']?([\w.]+)", re.MULTILINE)
 
 
@@ -37,17 +38,52 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     if not isinstance(found, dict):
         return
     text = _config(found)
-    mode = (_MODE.search(text) or [""] * 2)[1] or "iptables"
-    cached = sum(pod.labels.get("k8s-app") == "node-local-dns" and not pod.finished for pod in facts.cluster.pods)
-    if cached:
-        yield _note(f"pods on {cached} nodes ask NodeLocal DNSCache, which keeps no UDP flow to CoreDNS")
+    mode = _mode(text)
+    local = {
+        pod.node for pod in facts.cluster.pods if pod.labels.get("k8s-app") == "node-local-dns" and not pod.finished
+    }
+    everywhere = bool(local) and local >= {node.name for node in facts.cluster.nodes}
+    if everywhere and mode in _DELETING:
+        yield _note("pods ask NodeLocal DNSCache on each node, which keeps no UDP flow to CoreDNS")
+    elif local and mode == "ipvs":
+        yield _perhaps_local(len(local))
     elif mode == "ipvs":
         yield _ipvs(_udp_timeout_s(text))
-    else:
+    elif mode in _DELETING:
         yield _note(
             f"kube-proxy ({mode}) deletes UDP flows to a CoreDNS pod that ends; a client that keeps its socket, as "
             "Envoy and nginx do, loses answers where that comes late: --measure asks over such a socket, too"
         )
+    else:
+        yield not_read("the mode of kube-proxy", Unknown(f"its configuration names {mode or 'none'}"), PROXY)
+
+
+_DELETING = ("iptables", "nftables")
+
+
+def _mode(text: str) -> str:
+    """As configured; "" where there is no configuration."""
+    found = _MODE.search(text)
+    return "" if not text.strip() else (found[1] if found else "") or "iptables"
+
+
+def _perhaps_local(nodes: int) -> Finding:
+    return Finding(
+        codes.KEPT_FLOWS,
+        Severity.LOW,
+        Status.UNKNOWN,
+        PROXY,
+        f"kube-proxy is in IPVS mode, and NodeLocal DNSCache runs on {nodes} nodes: whether pods ask it, or keep flows "
+        "to CoreDNS, is not known",
+        remedy=(
+            Remedy(
+                "Check that NodeLocal DNSCache runs on each node, and that pods have its address as nameserver.",
+                "kubectl get daemonset -n kube-system -l k8s-app=node-local-dns",
+                When.TOMORROW,
+            ),
+        ),
+        missing="clusterDNS of the kubelets",
+    )
 
 
 def _config(doc: Doc) -> str:

@@ -170,7 +170,7 @@ def _asking_ready(facts: DnsFacts) -> Remedy:
     ready = "see that the Corefile has the plugin ready first"
     if has_what_came_by_1_11(facts.addon):
         return Remedy(
-            "The add-on brings a probe that asks /ready, and somebody has changed it. Have EKS set it again, and "
+            "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set it again, and "
             f"{ready}. What that would reset besides:",
             "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
             When.TOMORROW,

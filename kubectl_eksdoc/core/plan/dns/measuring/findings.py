@@ -13,13 +13,11 @@ from kubectl_eksdoc.core.plan.dns.measuring.learned import said
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, offset_s, untold_s
+from kubectl_eksdoc.core.plan.dns.measuring.result import SLACK_S, Measured, MeasuredZone, offset_s, untold_s
 from kubectl_eksdoc.core.plan.probe_left import left_finding
 
 _SERVICE = Subject("Service", SERVICE, SYSTEM)
 _SAID = {UDP: "UDP", TCP: "TCP", KEPT: "UDP from a socket that is kept"}
-_SLACK_S = 3
-"""Moments are known to a second, and by two clocks."""
 
 
 def findings_of(plan: MeasurePlan, measured: Measured) -> tuple[Finding, ...]:
@@ -62,12 +60,12 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
             (f"in the seconds {_spans(unknown)}",),
         )
     untold = untold_s(report, measured.ended)
-    if untold > _SLACK_S:
+    if untold > SLACK_S:
         missing = "the rest of the asking pod's log"
         yield _unknown(f"the last {untold:.0f} s were not told of {where}: the asking pod ended too soon", missing)
     if not total.sent:
         yield _unknown(f"no question was sent {where}", "what a pod there measures")
-    elif not total.bad and not total.late and not unknown and untold <= _SLACK_S:
+    elif not total.bad and not total.late and not unknown and untold <= SLACK_S:
         message = f"{where}, all {total.sent} questions through the service were answered"
         evidence = tuple(_what_it_shows(plan, measured))
         yield Finding(codes.LOST, Severity.INFO, Status.PASS, _SERVICE, message, evidence)
@@ -131,7 +129,7 @@ def _bad_before(measured: Measured, report: Report | Unknown, streams: Iterable[
     ends = [each for each in measured.moments if each.pod == pod and each.what is not What.CAME]
     if isinstance(report, Unknown) or (measured.unseen and not ends):
         return {}
-    last = min((offset_s(each, report) for each in ends), default=float("inf")) - _SLACK_S
+    last = min((offset_s(each, report) for each in ends), default=float("inf")) - SLACK_S
     found: dict[int, int] = {}
     for stream in streams:
         for t, one in report.seconds.get(stream, {}).items():

@@ -53,6 +53,8 @@ def offset_s(moment: Moment, report: Report) -> float:
     return (moment.at - report.began).total_seconds()
 
 
+SLACK_S = 3
+"""Moments are known to a second, and by two clocks."""
 _CLOCKS_S = 5.0
 """Clocks that differ by less are taken for the same."""
 
