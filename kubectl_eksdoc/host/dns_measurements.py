@@ -30,8 +30,10 @@ def measured(uid: str, context: str, environ: Mapping[str, str]) -> Propagation 
 
 
 def keep(uid: str, context: str, found: Propagation, environ: Mapping[str, str]) -> None:
-    """What cannot be written is not kept."""
-    files = _files(environ)
+    """What cannot be written is not kept. A loss is not forgotten for a run that lost nothing in the same time."""
+    files, before = _files(environ), measured(uid, context, environ)
+    if before is not None and before.lost and not found.lost and found.seconds <= before.seconds:
+        return
     if uid and files is not None and found.measured_at is not None:
         document = {
             "version": VERSION,

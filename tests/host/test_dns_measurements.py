@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -21,6 +22,14 @@ def test_it_is_kept_for_one_coredns(tmp_path: Path) -> None:
     assert measured("uid-1", "rehearsal", environ) is None, "a rehearsal of its snapshot has the same uids"
     (file,) = tmp_path.rglob("*.json")
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_loss_is_forgotten_only_for_a_longer_time_without_one(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    for seconds, expected in ((4, FOUND), (5, replace(FOUND, seconds=5, lost=False))):
+        keep("uid-1", "lab", FOUND, environ)
+        keep("uid-1", "lab", replace(FOUND, seconds=seconds, lost=False), environ)
+        assert measured("uid-1", "lab", environ) == expected
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"version":2}', '{"version":1,"seconds":"4"}', "[" * 4000])
