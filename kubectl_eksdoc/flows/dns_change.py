@@ -127,8 +127,8 @@ def _of_addon(
     judge: JudgeBy,
     accepted: Collection[str],
 ) -> Ready:
-    """With NONE, which refuses what was not foreseen; with OVERWRITE only where somebody else has what is set. What
-    else people have set goes with it as far as a value keeps it."""
+    """With NONE, which refuses to overwrite fields of other owners; with OVERWRITE only where one of them
+    has what is set. What else people have set goes with it as far as a value keeps it."""
     asked = Asked(Mode.NONE, change.values)
     found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
     kept = _keeping(found.plan, change)

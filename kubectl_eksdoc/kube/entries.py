@@ -62,8 +62,14 @@ def text(fields: Mapping[str, Any], key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ConfigError(f"the kubeconfig's {key} should be a text, not {value!r}", "Put it in quotes.")
+        raise ConfigError(f"the kubeconfig's {key} should be a text, not {_form(value)}", "Put it in quotes.")
     return value
+
+
+def _form(value: object) -> str:
+    """In words, as the value may be a password without quotes."""
+    forms = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a mapping"}
+    return forms.get(type(value), "a value of another type")
 
 
 def _texts(fields: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -83,7 +89,7 @@ def _maps(fields: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...]:
 def _flag(fields: Mapping[str, Any], key: str) -> bool:
     value = fields.get(key)
     if value is not None and not isinstance(value, bool):
-        raise ConfigError(f"the kubeconfig's {key} should be true or false, not {value!r}")
+        raise ConfigError(f"the kubeconfig's {key} should be true or false, not {_form(value)}")
     return bool(value)
 
 

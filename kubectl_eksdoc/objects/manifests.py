@@ -24,6 +24,8 @@ DEEPEST = 50
 _MARK = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*\Z")
 _TEMPLATE = "{{"
+_OWN_LINE = re.compile(r"^\{\{", re.MULTILINE)
+"""What makes whole objects; ``{{ toYaml .Values.more }}`` alone is valid YAML, a mapping of mappings."""
 _VERSION = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 """What can be served at all; ``${API}``, ``$(API)`` and ``"{{ .Values.api }}"`` are valid YAML, and no version."""
@@ -64,7 +66,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _take(found: _Found, part: str, at_line: int) -> None:
-    template = _TEMPLATE in part
+    template, before = _TEMPLATE in part, len(found.documents) + len(found.unread)
     try:
         for root, line in _roots(part):
             for of, why in _objects(root, "", "", DEEPEST, set()):
@@ -72,6 +74,8 @@ def _take(found: _Found, part: str, at_line: int) -> None:
                     found.unread.append(Unread(at_line + line + 1, why, template))
                 elif of is not None:
                     found.documents.append(Document(of, at_line + line + 1))
+        if _OWN_LINE.search(part) and before == len(found.documents) + len(found.unread):
+            found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
     except _NotReadable as error:
         found.unread.append(Unread(at_line + error.line + 1, str(error), template))
 
@@ -81,6 +85,8 @@ def _objects(
 ) -> Iterator[tuple[Named | None, str]]:
     """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is.
     `seen`: by aliases a short text has the same Lists millions of times."""
+    if isinstance(root, list) and any(isinstance(each, dict) and each.get("kind") for each in root):
+        yield None, "it is a sequence of objects, which kubectl does not take: make it the items of a List"
     if not isinstance(root, dict) or (at := (id(root), version, kind)) in seen:
         return
     seen.add(at)
@@ -100,6 +106,8 @@ def _objects(
             yield None, f"it has Lists in Lists, deeper than {DEEPEST}"
             return
         of_items = ("", "") if kind == "List" else (version, kind.removesuffix("List"))
+        if not all(isinstance(each, dict) and (of_items[1] or each.keys() & _SAYS) for each in items):
+            yield None, f"an item of a {kind} is no object with a kind"
         for each in items:
             yield from _objects(each, *of_items, deepest - 1, seen)
     elif not version:
@@ -145,6 +153,7 @@ def _json(part: str) -> Iterator[tuple[Any, int]]:
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MERGE = "<<"
+_SAYS = frozenset({"kind", "apiVersion", _MERGE})
 _NULLS = ("", "~", "null", "Null", "NULL")
 _META: Mapping[str, Any] = {"name": None, "namespace": None}
 
@@ -203,7 +212,7 @@ class _Walk:
         for event in self._events:
             if isinstance(event, self._yaml.SequenceEndEvent):
                 break
-            if wanted is _ITEMS:
+            if wanted is _ITEMS or wanted is _OBJECT:
                 made.append(self._node(event, _OBJECT))
             else:
                 self._skip(event)

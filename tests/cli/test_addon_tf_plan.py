@@ -59,7 +59,8 @@ def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "sensitive", one_in(3, [True, {"configuration_values": True}, {"configuration_values": {"a": True}}])
+    "sensitive",
+    [*one_in(3, [True, {"configuration_values": True}, {"configuration_values": {"a": True}}]), "true"],
 )
 def test_what_is_sensitive_is_never_printed_and_never_passes(sensitive: Any, tmp_path: Path) -> None:
     secret = json.dumps({"env": {"PASSWORD": "hunter2"}})

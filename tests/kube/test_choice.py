@@ -214,7 +214,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cluster", "user", "message"),
     [
-        ({"server": 7}, {}, "server should be a text, not 7"),
+        ({"server": 7}, {}, "server should be a text, not a number"),
         ({}, {}, "has no server"),
         ({"server": "https://[x"}, {}, "is not a URL of the form"),
         ({"server": "https://x:99999"}, {}, "is not a URL of the form"),
@@ -231,6 +231,23 @@ def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message
     config = kubeconfigs.many(tmp_path / "c", {"x": cluster}, {"x": user}, {"x": ("x", "x")}, "x")
     with pytest.raises(ConfigError, match=message):
         choose(Connection(kubeconfig=config), places(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        {"username": "ann", "password": 7778889},
+        {"token": ["7778889"]},
+        {"exec": {"command": "aws", "args": ["--password", 7778889]}},
+        {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": 7778889}]}},
+        {"exec": {"command": "aws", "env": [{"name": "PASSWORD", "value": {"a": 7778889}}]}},
+    ],
+)
+def test_a_secret_without_quotes_is_not_repeated(tmp_path: Path, user: Any) -> None:
+    config = kubeconfigs.many(tmp_path / "c", {"x": {"server": "https://x"}}, {"x": user}, {"x": ("x", "x")}, "x")
+    with pytest.raises(ConfigError, match="should be a text, not a") as caught:
+        choose(Connection(kubeconfig=config), places(tmp_path))
+    assert "7778889" not in f"{caught.value}{caught.value.hint}"
 
 
 @pytest.mark.parametrize("text", ["token: hunter2: x", 'token: "hunter2', "token: {hunter2", "token: !!float hunter2"])

@@ -165,7 +165,7 @@ def _unknown(later: Any) -> bool:
     """Whether anything in it is known later: ``after_unknown`` has the form of the value, true where it is unknown."""
     if isinstance(later, (dict, list)):
         return any(map(_unknown, later.values() if isinstance(later, dict) else later))
-    return later is True
+    return later not in (None, False)
 
 
 def _address(said: Json) -> str:

@@ -38,8 +38,8 @@ def given(values: Doc) -> str:
 
 
 def safest(way: WayOut) -> Mode:
-    """With NONE, EKS refuses an update that would take anything which was not foreseen; where fields are left that no
-    value keeps, only PRESERVE leaves them."""
+    """With NONE, EKS refuses to overwrite a field of another owner; where fields are left that no value keeps, only
+    PRESERVE leaves them."""
     return Mode.PRESERVE if way.cannot else Mode.NONE
 
 

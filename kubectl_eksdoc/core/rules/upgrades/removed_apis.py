@@ -24,6 +24,13 @@ def removed_api(api_version: str, kind: str) -> RemovedApi | None:
     return _BY_KIND.get((api_version, kind))
 
 
+def never_had(api_version: str, kind: str, kubernetes: Version) -> bool:
+    """Whether Kubernetes had that version, but no such kind in it, and that release serves none of its kinds."""
+    rows = [row for row in ROWS if row.api_version == api_version]
+    over = all(not row.planned and not minor_of(kubernetes) < row.removed for row in rows)
+    return bool(rows) and over and removed_api(api_version, kind) is None
+
+
 def of_resource(api_version: str, resource: str) -> RemovedApi | None:
     """The same by the plural name, as requests and metrics have it: ``policy/v1beta1``, ``poddisruptionbudgets``."""
     return _BY_RESOURCE.get((api_version, resource))

@@ -327,3 +327,14 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM) and "a.yaml:3" in first.message
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "helm template" in second.remedy[0].text
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "known"),
+    [("policy/v1beta1", "podDisruptionBudget", False), ("policy/v1", "X", True), ("example.org/v1beta1", "X", True)],
+)
+def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str, kind: str, known: bool) -> None:
+    file = Manifest("a.yaml", (Document(Named(api_version, kind, "", "web"), 4),))
+    findings = found(codes.IN_MANIFEST, a_way(33, 34), ApiTold(manifests=(file,)))
+    assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
+    assert known or "a.yaml:4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release
+from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release, Unread
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.codes import Code
@@ -24,6 +25,7 @@ from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.conversions import by_hand
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import never_had
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _MOST = 10
@@ -75,10 +77,18 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
 def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     for each in facts.api.manifests:
-        yield from _unread(codes.IN_MANIFEST, _file(each), each)
+        mistyped = tuple(_mistyped(facts, each))
+        yield from _unread(codes.IN_MANIFEST, _file(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
             message = f"{_objects(row, documents)}, {not_served(row)}"
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
+
+
+def _mistyped(facts: CheckFacts, manifest: Manifest) -> Iterator[Unread]:
+    """``kind: podDisruptionBudget``: it is in no table, whatever was meant."""
+    for at in manifest.documents:
+        if never_had(at.of.api_version, at.of.kind, facts.way.target):
+            yield Unread(at.line, f"{at.of.api_version} has no kind {at.of.kind}")
 
 
 def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
