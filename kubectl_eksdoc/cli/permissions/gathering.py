@@ -17,6 +17,8 @@ from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.permissions.wanted import Asked, Needed, Wanted, together
 
 _COMPLETION = "completion"
+_READING_VERBS = ("get", "list", "watch")
+_READING_ACTIONS = ("Describe", "Get", "List", "Lookup")
 
 
 def reading() -> tuple[Invocation, ...]:
@@ -57,11 +59,13 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
     needed = tuple(
         Needed(places.permission(right), right.required, (_lost(right),), (typed,))
         for right in _in_cluster(command, name, opted)
+        if not command.only_reads or right.verb in _READING_VERBS
     )
     actions = tuple(
         Asked(action, (lost.OF[question],), (typed,))
         for question in _of_aws(command, name)
         for action in question.actions
+        if not command.only_reads or action.partition(":")[2].startswith(_READING_ACTIONS)
     )
     return together([Wanted((typed,), needed, actions)])
 

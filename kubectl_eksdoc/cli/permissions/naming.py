@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
@@ -40,6 +40,11 @@ class Invocation:
     flags: frozenset[str] = frozenset()
     args: argparse.Namespace = field(default_factory=argparse.Namespace, compare=False)
     narrowed: tuple[str, ...] = ()
+
+    @property
+    def only_reads(self) -> bool:
+        """A dry run of the client sends no write; one of the server needs the rights of what it tries."""
+        return getattr(self.args, "dry", "") == "client"
 
     @property
     def slug(self) -> str:
@@ -147,8 +152,9 @@ class _Typed:
         variants = [each for each in known() if each.startswith(f"{name} --")]
         names = tuple(each for each in variants if self._has(args, each.rpartition(" ")[2])) or (name,)
         flags = (flag for each in names for flag in rights.flags_of(each) if flag in kinds or self._has(args, flag))
-        narrowed = (f"{each[2:]} {self._said(args, each)}" for each in _NARROWING if self._has(args, each))
-        return Invocation((*name.split(), *words[len(path) :]), names, frozenset(flags), args, tuple(narrowed))
+        narrowed = [f"{each[2:]} {self._said(args, each)}" for each in _NARROWING if self._has(args, each)]
+        made = Invocation((*name.split(), *words[len(path) :]), names, frozenset(flags), args, tuple(narrowed))
+        return replace(made, narrowed=(*narrowed, "dry-run")) if made.only_reads else made
 
     def _said(self, args: argparse.Namespace, flag: str) -> str:
         """Its value in words that a name may have, always in the same order."""

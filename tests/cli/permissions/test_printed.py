@@ -199,6 +199,9 @@ def test_flags_of_a_command_decide_what_it_needs() -> None:
     classes = {"get ec2nodeclasses.karpenter.k8s.aws", "patch ec2nodeclasses.karpenter.k8s.aws"}
     assert classes <= rights_of("imds-probe --apply --fix node-class")
     assert not classes & rights_of("imds-probe --apply --fix instance-options")
+    tried, shown = rights_of("drain run --dry-run=server"), rights_of("drain run --dry-run")
+    assert tried == rights_of("drain run") and {each.split()[0] for each in shown} == {"get", "list", "watch"}
+    assert "eks:UpdateAddon" not in said("addon-diff --apply --dry-run --iam").out
     assert "create pods/eviction" in rights_of("coredns-lameduck --measure=eviction")
     assert not {"create pods/eviction", "patch deployments.apps"} & rights_of("coredns-lameduck --measure")
     actions = said("imds-probe --apply --fix instance-options --iam").out
@@ -223,6 +226,7 @@ NAMED = {
     "check --in-cluster": "eksdoc-check-in-cluster",
     "check --in-cluster --kubeconfig-secret s:a": "eksdoc-check-in-cluster-kubeconfig-secret-s-a",
     "drain run": "eksdoc-drain-run",
+    "drain run --dry-run": "eksdoc-drain-run-dry-run",
     "drain run --surge-singles": "eksdoc-drain-run-surge-singles",
     "drain run --with patch-workloads": "eksdoc-drain-run-with-patch-workloads",
     "imds-probe --active": "eksdoc-imds-probe-active",
