@@ -42,7 +42,7 @@ def pytest_collection_finish() -> None:
     """What was imported stays; looking through it again for each 700 new objects took a tenth of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 50, 1_000)
+    gc.set_threshold(200_000, 50, 1_000)
 
 
 @pytest.fixture(scope="session")

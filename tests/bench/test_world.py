@@ -31,6 +31,7 @@ def full() -> Cluster:
     return make(Shape(nodes=NODES, utilisation=0.85))
 
 
+@pytest.mark.long
 def test_the_same_shape_makes_the_same_cluster_and_another_seed_another(cluster: Cluster) -> None:
     assert make(Shape(nodes=NODES)) == cluster
     assert make(Shape(nodes=NODES, seed=8)).pods != cluster.pods

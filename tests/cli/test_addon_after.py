@@ -18,6 +18,7 @@ def document(*words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
     ran = run_cli(*AFTER)
     assert ran.code == 1 and ran.err.startswith("context demo")
@@ -39,6 +40,7 @@ def test_an_older_update_that_failed_took_nothing() -> None:
     assert "1 update came after it." in ran.out
 
 
+@pytest.mark.long
 def test_every_addon_at_once_is_what_each_of_them_is() -> None:
     together = document("addon-diff", "--all", "--demo", "--after")
     names = [each["name"] for each in together["addons"]]
@@ -46,6 +48,7 @@ def test_every_addon_at_once_is_what_each_of_them_is() -> None:
     assert document(*AFTER)["addons"] == [each for each in together["addons"] if each["name"] == "vpc-cni"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "code"), [("coredns", 0), ("kube-proxy", 0), ("metrics-server", 0), ("aws-ebs-csi-driver", 5)]
 )

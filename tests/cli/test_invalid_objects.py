@@ -42,6 +42,7 @@ def against_pods(doc: dict[str, Any]) -> None:
     doc["spec"]["affinity"] = {"podAntiAffinity": "none"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stem", ["deployments", "daemonsets", "replicasets"])
 def test_a_template_that_its_selector_does_not_take_ends_a_rehearsal_in_words(stem: str, tmp_path: Path) -> None:
     """Controllers would make pods of it for ever."""

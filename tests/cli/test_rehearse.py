@@ -53,6 +53,7 @@ def test_both_commands_are_the_same() -> None:
     assert run_cli("drain", "rehearse", *BLUE, "-o", "json") == of_blue(), "the same every time"
 
 
+@pytest.mark.long
 def test_the_plan_is_that_of_drain_plan() -> None:
     out, err = Terminal(), Terminal()
     run(["drain", "plan", *BLUE, "-o", "json"], out, err, around=Surroundings(out, err))

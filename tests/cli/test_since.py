@@ -82,6 +82,7 @@ def failing(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", one_in(4, EVERY))
 def test_beside_itself_nothing_has_changed_and_the_exit_code_is_the_same(command: str, tmp_path: Path) -> None:
     told = since(command, saved(tmp_path, command))

@@ -88,6 +88,7 @@ def test_slow_answers_do_not_slow_the_questions(tmp_path: Path) -> None:
     assert found["sent"] + found["unsent"] == 40
 
 
+@pytest.mark.long
 def test_told_to_end_it_tells_what_it_has(tmp_path: Path) -> None:
     with responding(NONE) as one, asking(tmp_path, plan({"it": (HOSTS[0], one.port)})) as asked:
         asked.end()

@@ -78,6 +78,7 @@ def test_answers_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> No
     same(found, run(str(folder / "kubectl-eksdoc"), plugin.command, *words))
 
 
+@pytest.mark.long
 @SUBCOMMANDS
 def test_errors_are_those_of_the_subcommand(folder: Path, plugin: Plugin) -> None:
     found = run(str(folder / plugin.binary), "--no-such-flag")

@@ -70,6 +70,7 @@ def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
     assert set(commands.begins(typed)) <= {each.names[0] for each in COMMANDS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "page"),
     one_in(4, [("pdb", Page.HEADROOM), ("wave", Page.WAVES), ("block", Page.BLOCKERS), ("what", Page.WHAT_IF)]),
@@ -84,6 +85,7 @@ def test_a_page_is_opened_by_its_name(typed: str, page: Page) -> None:
     drive(type_it)
 
 
+@pytest.mark.long
 def test_what_can_be_meant_is_seen_while_one_types() -> None:
     async def type_it(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "ctrl+p", "w")
@@ -106,6 +108,7 @@ def test_an_unknown_name_says_so_and_a_key_that_does_nothing_why() -> None:
     drive(type_it)
 
 
+@pytest.mark.long
 def test_q_behind_the_colon_leaves_as_q_does() -> None:
     async def leave(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "colon", "q", "enter")

@@ -99,6 +99,7 @@ def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -
     drive(turn, size=size)
 
 
+@pytest.mark.long
 def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "o")

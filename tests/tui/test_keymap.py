@@ -97,6 +97,7 @@ def test_whatever_is_wanted_no_two_actions_share_a_key(wanted: dict[str, str]) -
         assert key == by_id[key.id] or key.id in wanted
 
 
+@pytest.mark.long
 def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
     async def use(pilot: Demo, screen: PlanScreen) -> None:
         assert "v mark" in lines(pilot.app)[-1] and "space mark" not in lines(pilot.app)[-1]

@@ -76,6 +76,7 @@ def test_the_last_view_is_shown_at_once_and_the_marks_of_what_is_still_there_sta
     drive(look, cluster.opening(), ready=False)
 
 
+@pytest.mark.long
 def test_what_was_named_is_marked_when_it_is_read_and_not_before() -> None:
     cluster = LiveCluster(last=old_view(), targeting=Targeting(nodegroups=("green",)))
 
@@ -85,6 +86,7 @@ def test_what_was_named_is_marked_when_it_is_read_and_not_before() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_from_an_old_view_nothing_is_copied_or_run() -> None:
     cluster = LiveCluster(last=old_view())
     cluster.may_answer.clear()
@@ -101,6 +103,7 @@ def test_from_an_old_view_nothing_is_copied_or_run() -> None:
     drive(look, cluster.opening(), ready=False)
 
 
+@pytest.mark.long
 def test_what_was_read_is_remembered() -> None:
     cluster = LiveCluster()
 
@@ -137,6 +140,7 @@ def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_a_plan_of_the_same_facts_is_not_made_anew() -> None:
     cluster = LiveCluster([DEMO, LATER], targeting=Targeting(nodegroups=("blue",)))
 
@@ -171,6 +175,7 @@ def test_it_is_not_read_behind_whoever_types() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_two_failures_are_told_and_survived() -> None:
     cluster = LiveCluster([DEMO, NO_ANSWER, NO_ANSWER, LATER], targeting=Targeting(nodegroups=("blue",)))
 
@@ -193,6 +198,7 @@ def test_two_failures_are_told_and_survived() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_a_watch_that_is_lost_is_stale_until_it_is_back() -> None:
     cluster = LiveCluster()
 

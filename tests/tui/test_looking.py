@@ -50,6 +50,7 @@ def test_an_order_by_a_column_without_room_is_said_below() -> None:
     drive(sort, size=NARROW)
 
 
+@pytest.mark.long
 def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
     async def sort(pilot: Demo, screen: PlanScreen) -> None:
         assert any("NODE^" in line for line in lines(pilot.app))
@@ -59,6 +60,7 @@ def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
     drive(sort, ascii=True)
 
 
+@pytest.mark.long
 def test_only_what_is_at_fault_and_all_again() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         every = rows(screen)
@@ -103,6 +105,7 @@ def test_wide_shows_every_column_in_full_and_goes_sideways(page: str) -> None:
     drive(look, size=NARROW)
 
 
+@pytest.mark.long
 def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         before = lines(pilot.app)
@@ -120,6 +123,7 @@ def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
     drive(look)
 
 
+@pytest.mark.long
 def test_a_filter_that_finds_nothing_names_the_nearest_word() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "slash", *"spott")

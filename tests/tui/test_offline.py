@@ -53,6 +53,7 @@ def said(pilot: Drives) -> str:
     return [note.message for note in pilot.app._notifications][-1]
 
 
+@pytest.mark.long
 def test_it_says_what_is_wrong_counts_down_and_goes_when_the_cluster_answers() -> None:
     cluster = LiveCluster([NO_ANSWER, NO_ANSWER, DEMO])
 

@@ -103,6 +103,7 @@ def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int])
     drive(look, size=size)
 
 
+@pytest.mark.long
 def test_enter_on_a_budget_shows_its_pods() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "2", "enter")
@@ -115,6 +116,7 @@ def test_enter_on_a_budget_shows_its_pods() -> None:
     drive(look)
 
 
+@pytest.mark.long
 def test_enter_in_the_waves_does_so_too() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "3", "enter")
@@ -123,6 +125,7 @@ def test_enter_in_the_waves_does_so_too() -> None:
     drive(look)
 
 
+@pytest.mark.long
 def test_one_goes_back_and_forth_through_what_was_visited() -> None:
     async def visit(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "enter", "escape", "j", "enter", "3")

@@ -72,6 +72,7 @@ def test_only_what_a_right_would_bring_is_missing() -> None:
     )
 
 
+@pytest.mark.long
 def test_unknown_counts_as_blocked_and_the_missing_roles_are_copied() -> None:
     cluster = LiveCluster([HIDDEN], targeting=Targeting(nodegroups=("blue",)), denied=(EVICT,))
 
@@ -106,6 +107,7 @@ def test_what_is_allowed_meanwhile_is_seen_when_it_is_checked_again() -> None:
     drive(look, cluster.opening())
 
 
+@pytest.mark.long
 def test_the_demo_hides_nothing() -> None:
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         assert "hidden" not in lines(pilot.app)[0]

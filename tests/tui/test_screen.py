@@ -43,6 +43,7 @@ def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
     drive(look)
 
 
+@pytest.mark.long
 def test_marks_and_their_undoing() -> None:
     async def mark(pilot: Demo, screen: PlanScreen) -> None:
         first = screen.model.choice.ask
@@ -57,6 +58,7 @@ def test_marks_and_their_undoing() -> None:
     drive(mark)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("keys", "marked"),
     one_in(
@@ -78,6 +80,7 @@ def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> 
     drive(mark)
 
 
+@pytest.mark.long
 def test_old_kubelets_and_old_images() -> None:
     async def mark(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "m", "n", "m", "o")
@@ -148,6 +151,7 @@ def test_every_page_opens_by_its_key_and_esc_goes_back(key: str, page: Page, see
     drive(go, size=size)
 
 
+@pytest.mark.long
 def test_two_plans_are_compared() -> None:
     async def compare(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "equals_sign", "escape", "m", "n", "space", "equals_sign")
@@ -235,6 +239,7 @@ def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
     drive(look, a_demo(read))
 
 
+@pytest.mark.long
 def test_what_was_named_and_is_not_there_is_said() -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         assert not screen.model.choice.ask.marked
@@ -277,6 +282,7 @@ def test_in_ascii_nothing_else_is_seen() -> None:
     drive(look, ascii=True)
 
 
+@pytest.mark.long
 def test_help_is_searched() -> None:
     async def search(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "question_mark")

@@ -54,6 +54,7 @@ def test_no_cluster(ascii: bool) -> None:
     drive(look, cluster.opening(ascii), NARROW)
 
 
+@pytest.mark.long
 def test_an_old_view() -> None:
     cluster = LiveCluster(last=old_view())
     cluster.may_answer.clear()

@@ -165,6 +165,7 @@ def test_no_colour_is_none_at_all() -> None:
         assert not [codes for codes in styled if COLOURS & set(codes.split(b";"))]
 
 
+@pytest.mark.long
 def test_the_first_paint_needs_neither_a_cluster_nor_a_plan() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", "import kubectl_eksdoc.tui.app, sys; print(*sys.modules)"],
@@ -178,6 +179,7 @@ def test_the_first_paint_needs_neither_a_cluster_nor_a_plan() -> None:
     assert not [name for name in loaded if name.startswith(unwanted)]
 
 
+@pytest.mark.long
 def test_without_a_terminal_it_says_what_to_use_instead() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kubectl_eksdoc", "--demo"],

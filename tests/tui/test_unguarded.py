@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.selectors import NOTHING
@@ -73,6 +75,7 @@ def test_budgets_that_could_not_be_read_are_not_called_absent() -> None:
     assert told[0][0].startswith("? Budgets could not be read")
 
 
+@pytest.mark.long
 def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
     cluster = LiveCluster([BARE], targeting=Targeting(nodegroups=("blue",)))
 

@@ -134,6 +134,7 @@ def test_a_bug_is_told_as_one() -> None:
     assert isinstance(told[0], Over) and "bug" in told[0].said and told[0].forbidden
 
 
+@pytest.mark.long
 def test_on_a_served_cluster_nothing_is_told_until_something_changes(tmp_path: Path) -> None:
     with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
         to = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))

@@ -57,6 +57,7 @@ def test_without_force_the_update_fails_for_the_conflict(client: Any, service: A
     assert (addon["status"], addon["addonVersion"], pod_eni(service)) == ("UPDATE_FAILED", OLD, "true")
 
 
+@pytest.mark.long
 def test_with_force_it_resets_the_value(client: Any, service: AddonService) -> None:
     assert update(client, resolveConflicts="OVERWRITE")["status"] == "Successful"
     assert (client.describe_addon(**NAMES)["addon"]["addonVersion"], pod_eni(service)) == (NEW, "false")

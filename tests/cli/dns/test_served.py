@@ -141,6 +141,7 @@ def test_every_right_that_is_missing_is_named(cluster: Server, prod: World, tmp_
     assert unnamed(range(len(RIGHTS)), cluster, prod, tmp_path) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", ["eks:DescribeCluster", "eks:DescribeAddon"])
 def test_an_action_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path, action: str) -> None:
     asking = somebody(cluster, prod, tmp_path)

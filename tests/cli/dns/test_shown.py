@@ -33,6 +33,7 @@ def shown(*argv: str, columns: int = 80) -> str:
     return ran(*argv, columns=columns).out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", [80, 120])
 def test_it_fits_the_terminal_but_for_commands(columns: int) -> None:
     for argv in (ALL, ("--set", "lameduck=30s"), ("--place", "on-demand"), ("--place", "any")):

@@ -189,6 +189,7 @@ def test_a_namespace_that_is_not_there_is_to_be_made_first(ann: Machine) -> None
     assert "kubectl create namespace nope" in ran.err
 
 
+@pytest.mark.long
 def test_a_run_whose_job_has_not_begun_is_to_be_found_by_its_job(ann: Machine) -> None:
     ran = ann.run(*BLUE, *YES, "-o", "json")
     run = job_of(docs_of(ran.out))["metadata"]["labels"]["app.kubernetes.io/instance"]

@@ -81,6 +81,7 @@ def test_the_demo_is_the_incident() -> None:
     assert found["karpenter"]["queue"] == "demo-shop" == found["queue"]["name"]
 
 
+@pytest.mark.long
 def test_a_snapshot_says_the_same_but_for_logs(tmp_path: Path) -> None:
     path = a_snapshot(tmp_path, with_aws=True)
     found = document("--snapshot", path)

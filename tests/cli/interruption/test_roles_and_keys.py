@@ -64,6 +64,7 @@ def test_the_role_by_pod_identity_and_a_managed_policy(ann: Incident) -> None:
         ann.aws._troubles.clear()
 
 
+@pytest.mark.long
 def test_a_boundary_ends_what_a_policy_allows(ann: Incident) -> None:
     ann.mended()
     iam = ann.aws.client("iam")

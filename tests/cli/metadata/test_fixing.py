@@ -206,6 +206,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_said(ann: Desk) -> None:
     told = [(argv, said.lower(), ann.run(*argv)) for argv, said in REFUSED]
     unsaid = [argv for argv, said, ran in told if said not in " ".join(ran.err.split()).lower()]

@@ -77,12 +77,14 @@ def test_the_demo_has_a_group_of_each_kind_and_the_incident() -> None:
     assert "Deployment kube-system/aws-load-balancer-controller: 2 pods are broken now" in ran.out
 
 
+@pytest.mark.long
 def test_what_it_proposes_leads_back_to_what_it_read() -> None:
     told = {each.get("command", "") for one in document("--demo")["findings"] for each in one["remedy"]}
     fix = "kubectl eksdoc imds-probe --nodegroup green --apply --fix instance-options"
     assert {each for each in told if "--apply" in each} == {f"{fix} --demo --dry-run"}
 
 
+@pytest.mark.long
 def test_a_snapshot_says_the_same_and_of_a_part_of_it_too(folder: Path) -> None:
     path = a_snapshot(folder, with_aws=True)
     found = document("--snapshot", path)

@@ -99,6 +99,7 @@ def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
     assert "RunInstances" not in said("imds-probe").out
 
 
+@pytest.mark.long
 def test_who_sends_a_job_has_the_rights_that_it_gets(tmp_path: Path) -> None:
     """Kubernetes lets nobody create a role with rights that they have not."""
     image = ("--image", "reg.example/e:1")

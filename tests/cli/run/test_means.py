@@ -104,6 +104,7 @@ def test_nothing_is_done_while_the_name_is_not_typed_back(api: Api, one: Machine
     assert pods(api) == before and restarted_by(api) == ""
 
 
+@pytest.mark.long
 def test_a_run_that_was_stopped_is_gone_on_with_by_the_words_it_was_asked_by(
     api: Api, server: Server, one: Machine, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_run_whose_plan_nobody_read_evicts_nothing(seen: Evictions, server: Se
     assert ran.code == 6 and LEFT in ran.out and seen.of == {}
 
 
+@pytest.mark.long
 def test_a_watch_ends_quietly(server: Server, tmp_path: Path) -> None:
     slow = machine(server, tmp_path / "ann")
     with slow.running(*RUN):

@@ -56,6 +56,7 @@ def _kept(doc: dict[str, object]) -> object:
     return spec, made["metadata"].get("labels"), made["metadata"].get("annotations")
 
 
+@pytest.mark.long
 def test_it_is_shown_and_taken_back_by_the_notes_on_another_machine(api: Api, one: Machine, other: Machine) -> None:
     before = nodes(api)
     stopped_early(one)

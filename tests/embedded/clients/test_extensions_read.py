@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
@@ -29,6 +31,7 @@ def live(api: Api, tmp_path: Path) -> Cluster:
         return LiveReader(Connection(kubeconfig=config)).read(READ)
 
 
+@pytest.mark.long
 def test_of_a_recorded_cluster(tmp_path: Path) -> None:
     dumped = SnapshotReader(str(worlds.archive("rich"))).read(READ)
     read = live(worlds.api_of("rich", ByHand(), pace=None), tmp_path)

@@ -45,6 +45,7 @@ def eviction(name: str, **options: Any) -> client.V1Eviction:
     return client.V1Eviction(metadata=meta, delete_options=client.V1DeleteOptions(**options) if options else None)
 
 
+@pytest.mark.long
 def test_lists_in_pages_are_one_list(core: client.CoreV1Api) -> None:
     whole = core.list_pod_for_all_namespaces()
     names, token, pages = [], None, 0

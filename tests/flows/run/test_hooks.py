@@ -95,6 +95,7 @@ def begun(moments: Sequence[Moment]) -> list[tuple[str, float]]:
     return [(moment.subject, moment.at_s) for moment in moments if moment.what is Happened.BEGUN]
 
 
+@pytest.mark.long
 def test_a_yes_that_came_while_it_was_paused_is_asked_for_again() -> None:
     """Whoever gates by alerts wants to know of those that fire now, not of those before the pause."""
     _, stage = a_cluster()

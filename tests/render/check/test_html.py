@@ -104,6 +104,7 @@ def test_golden() -> None:
     check_golden(GOLDEN, html(with_a_drain()))
 
 
+@pytest.mark.long
 def test_the_head_says_whose_what_when_and_from_where_to_where() -> None:
     said = read(demo("--target", "1.35")).text
     head = said[: said.index("Before the control plane")]
@@ -147,6 +148,7 @@ def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
     assert lights["DNS"] == ("unseen", "–", "not looked at")
 
 
+@pytest.mark.long
 def test_the_worst_area_comes_first_and_within_it_the_worst_finding() -> None:
     page = demo("--target", "1.34")
     areas = re.findall(r'<h3 id="area-[a-z-]+"><span class="(\w+)">', page)

@@ -44,6 +44,7 @@ def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str)
     show(look, path, size)
 
 
+@pytest.mark.long
 def test_and_like_this_in_ascii() -> None:
     async def look(shown: Shown) -> None:
         await shown.press("right", "right_square_bracket")

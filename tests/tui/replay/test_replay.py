@@ -54,6 +54,7 @@ def test_speeds_have_ends_and_a_clock_that_jumps_is_not_believed() -> None:
     show(look)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("path", "gone"), one_in(2, [(JOURNAL, "» asked"), (EVENTS, "✓ gone")]))
 def test_waves_are_those_of_that_time_and_what_is_not_known_is_not_said(path: Path, gone: str) -> None:
     async def look(shown: Shown) -> None:
@@ -96,6 +97,7 @@ def test_jumps() -> None:
     show(jump)
 
 
+@pytest.mark.long
 def test_the_way_back_shows_what_was_known_then() -> None:
     recording = recording_of(EVENTS)
 

@@ -40,6 +40,7 @@ def test_what_must_be_typed_begins_it_once() -> None:
     play(begin)
 
 
+@pytest.mark.long
 def test_an_enter_that_repeats_itself_begins_one_run() -> None:
     """Over a slow line several arrive at once."""
 
@@ -70,6 +71,7 @@ def test_nothing_is_begun_where_it_cannot_be_read() -> None:
     play(begin)
 
 
+@pytest.mark.long
 def test_enter_with_anything_else_does_nothing() -> None:
     async def mistype(show: Show) -> None:
         await asked(show)
@@ -102,6 +104,7 @@ def test_enter_before_it_is_ready_is_not_kept_for_later() -> None:
     play(hurry)
 
 
+@pytest.mark.long
 def test_several_words_are_typed_one_after_the_other() -> None:
     desk = ScriptedDesk(also=("data/postgres-0", "data/postgres-1"))
 
@@ -184,6 +187,7 @@ def test_what_was_noticed_is_shown_as_it_was_written() -> None:
     play(look, ScriptedDesk(notes=("note: 웹 has [bold]no[/bold] budget",)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
 def test_leaving_from_it_begins_nothing(key: str) -> None:
     async def leave(show: Show) -> None:

@@ -30,6 +30,7 @@ def test_an_entry_is_shown_whole(size: tuple[int, int]) -> None:
     play_run(look, live, size=size)
 
 
+@pytest.mark.long
 def test_the_log_beside_the_nodes_opens_it_too() -> None:
     live = ScriptedLive()
     live.to(5.0)

@@ -35,6 +35,7 @@ def test_no_key_leaves_a_run_that_is_under_way() -> None:
     assert play_run(leave, live).return_value is None
 
 
+@pytest.mark.long
 def test_the_menu_says_how_the_run_stands() -> None:
     live = ScriptedLive()
     live.to(20)
@@ -51,6 +52,7 @@ def test_the_menu_says_how_the_run_stands() -> None:
     play_run(held, live)
 
 
+@pytest.mark.long
 def test_asked_again_and_again_there_is_one_menu() -> None:
     async def insist(show: Show) -> None:
         for key in ("ctrl+c", "ctrl+q"):

@@ -65,6 +65,7 @@ def test_pausing_and_going_on() -> None:
     play_run(pause, live)
 
 
+@pytest.mark.long
 def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
     live = ScriptedLive()
 
@@ -84,6 +85,7 @@ def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
     play_run(pause, live)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "wish"), one_in(4, [("space", Wish.PAUSE), ("w", Wish.FINISH_WAVE), ("s", Wish.STOP), ("X", Wish.LEAVE)])
 )
@@ -101,6 +103,7 @@ def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
     play_run(choose, live)
 
 
+@pytest.mark.long
 def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -144,6 +147,7 @@ def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
     play_run(back, live)
 
 
+@pytest.mark.long
 def test_a_node_is_left_alone_when_that_was_said() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -219,6 +223,7 @@ def test_a_filter_that_is_open_is_closed_first() -> None:
     play_run(close)
 
 
+@pytest.mark.long
 def test_help_has_the_keys_of_runs() -> None:
     async def ask(show: Show) -> None:
         await show.press("question_mark")
@@ -231,6 +236,7 @@ def test_help_has_the_keys_of_runs() -> None:
     play_run(ask)
 
 
+@pytest.mark.long
 def test_the_command_that_shows_it_is_copied() -> None:
     live = ScriptedLive()
 
@@ -245,6 +251,7 @@ def test_the_command_that_shows_it_is_copied() -> None:
     play_run(copy, live)
 
 
+@pytest.mark.long
 def test_what_came_of_it_is_copied_and_saved_once(here: Path) -> None:
     live = ScriptedLive()
 
@@ -268,6 +275,7 @@ def test_what_came_of_it_is_copied_and_saved_once(here: Path) -> None:
     play_run(keep, live)
 
 
+@pytest.mark.long
 def test_what_cannot_be_saved_is_said(here: Path) -> None:
     live = ScriptedLive(run="no/such")
 
@@ -283,6 +291,7 @@ def test_what_cannot_be_saved_is_said(here: Path) -> None:
 # The run ends while something else is seen
 
 
+@pytest.mark.long
 def test_it_ends_while_the_plan_is_seen() -> None:
     live = ScriptedLive()
 
@@ -316,6 +325,7 @@ def test_it_ends_while_the_menu_is_seen() -> None:
     play_run(look, live)
 
 
+@pytest.mark.long
 def test_it_ends_while_help_is_seen() -> None:
     live = ScriptedLive()
 
