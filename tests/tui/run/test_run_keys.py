@@ -26,6 +26,9 @@ from tests.tui.run.scripted import NAME, RUN, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
 
+pytestmark = pytest.mark.long
+
+
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Path]:
     """Where the process is, for what is saved."""
@@ -65,7 +68,6 @@ def test_pausing_and_going_on() -> None:
     play_run(pause, live)
 
 
-@pytest.mark.long
 def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
     live = ScriptedLive()
 
@@ -85,7 +87,6 @@ def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
     play_run(pause, live)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "wish"), one_in(4, [("space", Wish.PAUSE), ("w", Wish.FINISH_WAVE), ("s", Wish.STOP), ("X", Wish.LEAVE)])
 )
@@ -103,7 +104,6 @@ def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
     play_run(choose, live)
 
 
-@pytest.mark.long
 def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -124,7 +124,6 @@ def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> Non
     play_run(change, live)
 
 
-@pytest.mark.long
 def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
     live = ScriptedLive()
 
@@ -147,7 +146,6 @@ def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
     play_run(back, live)
 
 
-@pytest.mark.long
 def test_a_node_is_left_alone_when_that_was_said() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -175,7 +173,6 @@ def test_a_node_is_left_alone_when_that_was_said() -> None:
 # What looks and changes nothing
 
 
-@pytest.mark.long
 def test_the_log_is_filtered_followed_and_left_again() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
@@ -210,7 +207,6 @@ def test_the_log_is_filtered_followed_and_left_again() -> None:
     play_run(look, live)
 
 
-@pytest.mark.long
 def test_a_filter_that_is_open_is_closed_first() -> None:
     async def close(show: Show) -> None:
         await show.press("6", "slash", "x", "q")
@@ -223,7 +219,6 @@ def test_a_filter_that_is_open_is_closed_first() -> None:
     play_run(close)
 
 
-@pytest.mark.long
 def test_help_has_the_keys_of_runs() -> None:
     async def ask(show: Show) -> None:
         await show.press("question_mark")
@@ -236,7 +231,6 @@ def test_help_has_the_keys_of_runs() -> None:
     play_run(ask)
 
 
-@pytest.mark.long
 def test_the_command_that_shows_it_is_copied() -> None:
     live = ScriptedLive()
 
@@ -251,7 +245,6 @@ def test_the_command_that_shows_it_is_copied() -> None:
     play_run(copy, live)
 
 
-@pytest.mark.long
 def test_what_came_of_it_is_copied_and_saved_once(here: Path) -> None:
     live = ScriptedLive()
 
@@ -275,7 +268,6 @@ def test_what_came_of_it_is_copied_and_saved_once(here: Path) -> None:
     play_run(keep, live)
 
 
-@pytest.mark.long
 def test_what_cannot_be_saved_is_said(here: Path) -> None:
     live = ScriptedLive(run="no/such")
 
@@ -291,7 +283,6 @@ def test_what_cannot_be_saved_is_said(here: Path) -> None:
 # The run ends while something else is seen
 
 
-@pytest.mark.long
 def test_it_ends_while_the_plan_is_seen() -> None:
     live = ScriptedLive()
 
@@ -306,7 +297,6 @@ def test_it_ends_while_the_plan_is_seen() -> None:
     play_run(look, live)
 
 
-@pytest.mark.long
 def test_it_ends_while_the_menu_is_seen() -> None:
     live = ScriptedLive()
 
@@ -325,7 +315,6 @@ def test_it_ends_while_the_menu_is_seen() -> None:
     play_run(look, live)
 
 
-@pytest.mark.long
 def test_it_ends_while_help_is_seen() -> None:
     live = ScriptedLive()
 
@@ -346,7 +335,6 @@ def test_it_ends_while_help_is_seen() -> None:
 # Beginning another
 
 
-@pytest.mark.long
 def test_one_run_at_a_time() -> None:
     live = ScriptedLive()
 
@@ -361,7 +349,6 @@ def test_one_run_at_a_time() -> None:
     play_run(again, live, read=read_demo, targeting=BLUE)
 
 
-@pytest.mark.long
 def test_the_plan_stays_as_it_was_while_it_runs_and_the_head_says_so() -> None:
     """The run's own evictions would be faults of a plan of what is left."""
     live = ScriptedLive()
@@ -390,7 +377,6 @@ def test_the_plan_stays_as_it_was_while_it_runs_and_the_head_says_so() -> None:
     play_run(look, live, read=counted)
 
 
-@pytest.mark.long
 def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> None:
     live, summary = ScriptedLive(), RunSummary("20261119-080000-1234", NOW, "RUNNING", "ben@desk/1", NOW)
 
@@ -413,7 +399,6 @@ def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> 
     play_run(others, live, ScriptedDesk(runs=[summary]), size=NARROW)
 
 
-@pytest.mark.long
 def test_what_was_stopped_is_gone_on_with() -> None:
     live = ScriptedLive()
 
@@ -431,7 +416,6 @@ def test_what_was_stopped_is_gone_on_with() -> None:
     play_run(go_on, live)
 
 
-@pytest.mark.long
 def test_where_nothing_can_be_changed_r_says_why() -> None:
     why = "a [red]snapshot[/] is read only: there is no cluster to drain"
 
@@ -447,7 +431,6 @@ def test_where_nothing_can_be_changed_r_says_why() -> None:
 # Any size, any key
 
 
-@pytest.mark.long
 def test_every_size_is_drawn_while_it_runs_and_after() -> None:
     live = ScriptedLive(rehearsed_demo(2))
     sizes = ((20, 5), (40, 10), (60, 16), (80, 24), (99, 29), (100, 30), (120, 36), (200, 60))
@@ -469,7 +452,6 @@ def test_every_size_is_drawn_while_it_runs_and_after() -> None:
     play_run(resize, live)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("kind", [Kind.DRAIN, Kind.GIVE_BACK])
 def test_no_key_fails(over: bool, kind: Kind, here: Path) -> None:
@@ -492,7 +474,6 @@ def test_no_key_fails(over: bool, kind: Kind, here: Path) -> None:
     play_run(press_all, live, ScriptedDesk())
 
 
-@pytest.mark.long
 def test_every_table_takes_the_focus_in_turn() -> None:
     live = ScriptedLive(rehearsed_demo(2))
 
