@@ -25,7 +25,6 @@ from tests.tui.pilots import NARROW, NOW, read_demo
 from tests.tui.run.scripted import NAME, RUN, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
-
 pytestmark = pytest.mark.long
 
 
