@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["prod"]
 
-SURE = "--yes --accept-unknown addon-object-unread,addon-field-unknown,addon-values-refused --expect-changes"
+_UNKNOWN = "addon-object-unread,addon-corefile-refused,addon-field-unknown,addon-values-refused"
+SURE = f"--yes --accept-unknown {_UNKNOWN} --expect-changes"
 APPLIED = {
     "addon-diff": f"addon-diff coredns --configuration-values VALUES --apply {SURE} 2",
     "coredns-lameduck": f"coredns-lameduck --set lameduck=20s --apply {SURE} 2",
