@@ -45,14 +45,15 @@ class Kept(asyncio.DatagramProtocol):
     def __init__(self) -> None:
         self._open: dict[asyncio.Future[str], Question] = {}
         self._transport: asyncio.DatagramTransport | None = None
+        self._opening = asyncio.Lock()
 
     async def exchange(self, stream: Stream, question: Question) -> str:
         """As `_udp`; the socket is opened with the first question."""
         loop = asyncio.get_running_loop()
-        if self._transport is None:
-            self._transport, _ = await loop.create_datagram_endpoint(
-                lambda: self, remote_addr=(stream.address, stream.port)
-            )
+        async with self._opening:  # a question that is due meanwhile opens no second one
+            if self._transport is None:
+                where = (stream.address, stream.port)
+                self._transport, _ = await loop.create_datagram_endpoint(lambda: self, remote_addr=where)
         answer: asyncio.Future[str] = loop.create_future()
         self._open[answer] = question
         try:

@@ -23,12 +23,12 @@ from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
 from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
 from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.core.rules.api.ownership.applying import apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
 from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.addon_sending import Prepared, prepared

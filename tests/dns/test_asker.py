@@ -3,6 +3,7 @@ lateness."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -14,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.asker.__main__ import main
+from kubectl_eksdoc.asker.asked import KEPT, Stream
+from kubectl_eksdoc.asker.exchanges import Kept, ask
+from kubectl_eksdoc.asker.questions import Question
 from kubectl_eksdoc.host.asker_archive import MOST_BYTES, packed
 from tests.dns.askers import Asking, asking, plan
 from tests.dns.left import answering, responding, until
@@ -81,6 +85,22 @@ def test_a_kept_socket_is_one_flow_and_moves_on_when_its_endpoint_is_taken_out(t
     assert service.flows == {("udp", one.port): 1, ("udp", other.port): 1}
 
 
+def test_questions_that_are_due_at_once_open_one_kept_socket() -> None:
+    """The first of them is still opening it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind((HOSTS[0], 0))
+        bound.settimeout(5)
+        stream, kept = Stream("it", KEPT, *bound.getsockname()), Kept()
+
+        async def ask_at_once() -> None:
+            every = (ask(stream, Question("cluster.local.", False), 0.1, kept) for _ in range(3))
+            await asyncio.gather(*every)
+            kept.close()
+
+        asyncio.run(ask_at_once())
+        assert len({bound.recvfrom(512)[1] for _ in range(3)}) == 1
+
+
 @pytest.mark.long
 def test_slow_answers_do_not_slow_the_questions(tmp_path: Path) -> None:
     """As many as were planned, though each answer takes longer than all of them together."""
@@ -104,6 +124,7 @@ def test_told_twice_it_does_not_wait_for_answers(tmp_path: Path) -> None:
             asked.process.send_signal(signal.SIGTERM)
             while asked.process.poll() is None:
                 asked.process.send_signal(signal.SIGTERM)
+                time.sleep(0.01)  # a flood of signals fills stderr with warnings, which nobody reads
             asked.over()
     found = asked.of("it")
     assert found["lost"] == found["answered"] == 0 and found["unsure"] == found["sent"]

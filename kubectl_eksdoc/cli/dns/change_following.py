@@ -349,7 +349,8 @@ def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
         LocalJournalError: it was not made, or that cannot be told.
     """
     from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, corefile_of
+    from kubectl_eksdoc.core.plan.dns.deployed import corefile_of
+    from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
 
     dns, live = begun.get("dns"), corefile_of(world.objects.one(CONFIG))
     if isinstance(live, Unknown):

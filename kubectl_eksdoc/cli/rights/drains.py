@@ -23,7 +23,7 @@ _STOPS = Right(
     "list", kinds.CONFIG_MAPS, lost="how long pods stop is known by runs from this machine alone", journal=True
 )
 PLAN = (*DRAIN_PLAN, _STOPS)
-"""Those of a plan of the live cluster; what is rehearsed rests on no journal."""
+"""Those of a plan or a rehearsal of the live cluster."""
 
 JOURNAL_READ = (
     Right("list", kinds.CONFIG_MAPS, True, journal=True),

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.model.versions import parse as version_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG, EKS, TEXT, owners_of, text_of
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
 from kubectl_eksdoc.core.rules.keeping.digests import is_digest
 
-CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
-_PATH = ("f:data", f"f:{COREFILE}")
-_EKS = "eks"
 _EKS_WRITES = (Fate.RESET, Fate.REMOVED, Fate.FOLLOWS)
 
 
@@ -37,12 +34,11 @@ def corefile(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChang
 def at_later_version(objects: Iterable[Doc], values: Doc | Unknown, target: str) -> Iterator[Finding]:
     """By a `target` that EKS offers only after the step of the control plane: the text of the configuration values, or
     the one that is there, unless EKS owns it and brings another with that version."""
-    given = None if isinstance(values, Unknown) else at(values, "corefile")
-    for each in objects:
-        if named(each) == CONFIG and not isinstance(given, str) and _owners(each) != {_EKS}:
-            given = at(each, "data", COREFILE)
-    if isinstance(given, str):
-        yield from by_version(given, target)
+    text, live = _given(None if isinstance(values, Unknown) else values), _config(objects)
+    if text is None and live is not None and owners_of(live) != (EKS,):
+        text = text_of(live)
+    if text is not None:
+        yield from by_version(text, target)
 
 
 def by_version(text: str, target: str) -> Iterator[Finding]:
@@ -79,24 +75,22 @@ def by_version(text: str, target: str) -> Iterator[Finding]:
 
 
 def _text_after(facts: AddonFacts, values: Doc | None, changes: Iterable[FieldChange], mode: Mode) -> str | None:
-    given = None if values is None else at(values, "corefile")
-    if isinstance(given, str):
+    given = _given(values)
+    if given is not None:
         return given
-    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == _PATH]
-    if any(fate in _EKS_WRITES for fate in fates):
-        return None
-    return _live(facts.objects)
+    fates = [each.fate(mode) for each in changes if each.field.of == CONFIG and each.field.path == TEXT]
+    return None if any(fate in _EKS_WRITES for fate in fates) else _live(facts.objects)
 
 
-def _owners(config: Doc) -> set[str]:
-    """Of the text; none where that cannot be told."""
-    try:
-        return {owner.manager for owner, entry in read(config).items() if _PATH in entry.fields}
-    except MalformedEntries:
-        return set()
+def _given(values: Doc | None) -> str | None:
+    text = None if values is None else values.get("corefile")
+    return text if isinstance(text, str) else None
+
+
+def _config(objects: Iterable[Doc]) -> Doc | None:
+    return next((each for each in objects if named(each) == CONFIG), None)
 
 
 def _live(objects: Iterable[Doc]) -> str | None:
-    live = next((each for each in objects if named(each) == CONFIG), None)
-    text = None if live is None else at(live, "data", COREFILE)
-    return text if isinstance(text, str) else None
+    config = _config(objects)
+    return None if config is None else text_of(config)

@@ -16,9 +16,9 @@ from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG, EKS, owners_of, text_of
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
-CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
 KUBE_PROXY = Named("v1", "ConfigMap", SYSTEM, "kube-proxy-config")
 """As EKS calls it."""
 
@@ -74,7 +74,7 @@ def deployed(doc: Doc) -> Deployed:
     grace = pod.get("terminationGracePeriodSeconds")
     replicas = at(doc, "spec", "replicas")
     repository, tag = _image(str(container.get("image") or ""))
-    owners = _owners(doc, _GRACE)
+    owners = ", ".join(owners_of(doc, _GRACE))
     return Deployed(
         replicas if isinstance(replicas, int) else 1,
         tag,
@@ -99,23 +99,20 @@ def deployed(doc: Doc) -> Deployed:
 
 _BUILDS = ("eks/coredns", "coredns/coredns", "k8s.gcr.io/coredns", "registry.k8s.io/coredns")
 """As the repositories of those that build it without further plugins end, also where they are mirrored."""
-EKS = "eks"
-"""The field manager of EKS's add-ons."""
 _GRACE = ("f:spec", "f:template", "f:spec", "f:terminationGracePeriodSeconds")
-_TEXT = ("f:data", f"f:{COREFILE}")
 
 
 def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
     """The text of the ConfigMap."""
     if isinstance(config, (Absent, Unknown)):
         return config
-    text = at(config, "data", COREFILE)
-    return text if isinstance(text, str) else Absent(f"ConfigMap {SYSTEM}/{NAME} has no key {COREFILE}")
+    text = text_of(config)
+    return Absent(f"ConfigMap {SYSTEM}/{NAME} has no key {COREFILE}") if text is None else text
 
 
 def corefile_by(config: Doc | Absent | Unknown) -> str:
     """Who owns the Corefile's text by the managedFields, "" where nobody is told."""
-    return "" if isinstance(config, (Absent, Unknown)) else _owners(config, _TEXT)
+    return "" if isinstance(config, (Absent, Unknown)) else ", ".join(owners_of(config))
 
 
 def written_since(config: Doc | Absent | Unknown, moment: datetime) -> bool:
@@ -128,14 +125,6 @@ def written_since(config: Doc | Absent | Unknown, moment: datetime) -> bool:
         return True
     # RFC 3339 in UTC and whole seconds, so text compares as time does.
     return not times or not all(times) or max(times) > moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _owners(doc: Doc, path: tuple[str, ...]) -> str:
-    try:
-        found = sorted({owner.manager for owner, entry in read(doc).items() if path in entry.fields})
-    except MalformedEntries:
-        return ""
-    return ", ".join(found)
 
 
 def _managers(doc: Doc) -> set[str]:

@@ -20,9 +20,10 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns import deployed as deployments
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, PROPORTIONAL, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, PROPORTIONAL, Deployed
 from kubectl_eksdoc.core.plan.dns.shutdown import SLOWEST_NODES, Budget, Shutdown, budget
 from kubectl_eksdoc.core.plan.dns.symptoms import Seen, symptoms, together
+from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged, lameduck_s
 

@@ -28,7 +28,7 @@ def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[s
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
     if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown):
         yield (
-            f"At each drain, update or scale-down: {end.budget.propagation}, "
+            f"At each drain, update or scale-down, for {end.budget.propagation}, "
             f"{asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
         )
     if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:

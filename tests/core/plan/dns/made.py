@@ -14,8 +14,9 @@ from kubectl_eksdoc.core.model.containers import Container, Runs
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, PROPORTIONAL
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, PROPORTIONAL
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside
+from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 
 COREFILE = """\

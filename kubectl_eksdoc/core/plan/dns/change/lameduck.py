@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import EKS, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
 from kubectl_eksdoc.core.plan.dns.shutdown import (
@@ -24,6 +24,7 @@ from kubectl_eksdoc.core.plan.dns.shutdown import (
     budget,
     grace_for,
 )
+from kubectl_eksdoc.core.rules.corefile.config_map import EKS
 from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s

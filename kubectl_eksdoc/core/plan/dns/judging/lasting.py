@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.core.plan.dns.deployed import EKS, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.leaving import ending
 from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, DEPLOYMENT, set_to
 from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
+from kubectl_eksdoc.core.rules.corefile.config_map import EKS
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
