@@ -12,7 +12,7 @@ SETUP  := setup.cfg pyproject.toml constraints.txt
 CORES   = $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WORKERS = $(shell echo $$(( $(CORES) + ($(CORES) + 1) / 2 )))
 # Rewriting assertions takes three times as long as importing the tests: only what failed is run again with it.
-PYTEST  = $(PY) pytest -q --assert=plain --durations=10 --durations-min=0.01 -n $(WORKERS) --dist worksteal
+PYTEST  = $(PY) pytest -q --assert=plain --durations=10 --durations-min=0.01 -p tests.workers --workers $(WORKERS)
 DETAILS = { $(PY) pytest -q --last-failed --last-failed-no-failures none; exit 1; }
 # Bytecode is kept with the environment, also where the shell forbids it beside the sources.
 export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode

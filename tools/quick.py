@@ -10,6 +10,7 @@ these had changed. Exit code: that of pytest; 0 if nothing changed.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -98,10 +99,11 @@ class Limit:
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
+        self._process = os.getpid()  # workers are forked; they go on until they are ended
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self) -> None:
-        if time.monotonic() > self._until:
+        if time.monotonic() > self._until and os.getpid() == self._process:
             pytest.exit("the time is over; the tests that are farther away did not run: make test runs all", 0)
 
 
@@ -118,7 +120,10 @@ def main() -> int:
         print("\n".join(tests) if tests else f"no test is near what changed since {args.base}; make test runs all")
         return 0
     return int(
-        pytest.main(["-q", "--assert=plain", "-m", "not long", "-n", "2", *tests], plugins=[Limit(args.seconds)])
+        pytest.main(
+            ["-q", "--assert=plain", "-m", "not long", "-p", "tests.workers", "--workers", "2", *tests],
+            plugins=[Limit(args.seconds)],
+        )
     )
 
 

@@ -63,5 +63,5 @@ def test_make_reads_every_target() -> None:
     command = [needed.found("make"), "--dry-run", *phony()]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r'-m pytest -q .*-n [0-9]+ --dist worksteal -m "long or hypothesis"', done.stdout)
+    assert re.search(r'-m pytest -q .*--workers [0-9]+ -m "long or hypothesis"', done.stdout)
     assert "tools.documents --check" in done.stdout

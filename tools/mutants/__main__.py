@@ -55,7 +55,7 @@ def run(sample: Path, reach: Path, results: Path, jobs: int, limit: float, root:
 def serve(sample: Path, reach: Path, result: Path, limit: float, numbers: frozenset[int], near: bool) -> int:
     mutants = [mutant for mutant in read_sample(sample) if mutant.number in numbers]
     plugin = Server(mutants, Reached.read(reach), result, limit, near)
-    return int(pytest.main(["-q", "-m", "not long", "-p", "no:cacheprovider", "-p", "no:xdist"], plugins=[plugin]))
+    return int(pytest.main(["-q", "-m", "not long", "-p", "no:cacheprovider"], plugins=[plugin]))
 
 
 def read_sample(path: Path) -> tuple[Mutant, ...]:

@@ -1,0 +1,68 @@
+"""Tests that run in forked workers: what a worker reports is what one process alone would have reported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SUITE = """
+import os, pytest, warnings
+
+@pytest.fixture(scope="session")
+def ground(tmp_path_factory):
+    yield tmp_path_factory.mktemp("ground")
+    os.write(2, b"ground left\\n")
+
+@pytest.mark.parametrize("number", range(40))
+def test_each(number, ground, capfd):
+    os.system(f"echo {number}")
+    assert capfd.readouterr().out == f"{number}\\n"
+    assert number != 17
+
+def test_skipped(): pytest.skip("not here")
+def test_warns(): warnings.warn("look out")
+def test_killed(): os.kill(os.getpid(), 9)
+def test_after(tmp_path): assert not list(tmp_path.iterdir())
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("suite") / "test_suite.py"
+    path.write_text(SUITE, encoding="utf-8")
+    return path
+
+
+def ran(suite: Path, *words: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.workers", "--workers", "3"]
+    command += ["-c", "/dev/null", "--rootdir", str(suite.parent), "--basetemp", str(suite.parent / "base")]
+    done = subprocess.run([*command, *words, str(suite)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    return done.stdout + done.stderr
+
+
+@pytest.mark.long
+def test_every_test_is_reported_also_one_that_kills_its_worker(suite: Path) -> None:
+    shown = ran(suite)
+    assert "2 failed, 41 passed, 1 skipped, 1 warning" in shown
+    assert "test_each[17]" in shown
+    assert "assert 17 != 17" in shown
+    assert "the worker ended with -9 while this test ran" in shown
+    assert "look out" in shown
+
+
+@pytest.mark.long
+def test_it_stops_after_the_first_failure(suite: Path) -> None:
+    shown = ran(suite, "-x", "-k", "each")
+    assert "1 failed" in shown
+    assert "40 passed" not in shown
+
+
+@pytest.mark.long
+def test_what_lives_as_long_as_the_session_lives_as_long_as_its_worker(suite: Path) -> None:
+    assert ran(suite, "-k", "each").count("ground left") <= 3
