@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, saying, since_options
+from kubectl_eksdoc.cli import drain_options, exits, reaching, replay, saying, since_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -116,7 +116,7 @@ class PlanRequest:
         if size is not None:
             options = replace(options, connection=replace(options.connection, page_size=size))
         policy, baseline = drain_options.policy_from(args), drain_options.baseline_from(args)
-        order_file = pace_options.order_file_from(args)
+        order_file = drain_options.order_file_from(args)
         return PlanRequest(options, source, targeting, policy, tuple(notes), baseline, order_file)
 
 

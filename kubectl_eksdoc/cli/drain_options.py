@@ -10,10 +10,22 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.cli import pace_options, values
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.parser import Refusal
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.model.options import options_of
+from kubectl_eksdoc.core.plan.drain.policy import (
+    AS_IN_KUBECTL,
+    AUTO,
+    FIRST,
+    ONLY_HERE,
+    PACE,
+    WHAT_IF,
+    DrainPolicy,
+    Targeting,
+)
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host.order_file import read_order
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.plan.drain.outcome import Eviction
@@ -65,118 +77,25 @@ def add_targeting(parser: argparse.ArgumentParser) -> None:
 
 def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     """`runs`: for a command that does it: what only a plan can suppose is refused there."""
-    group = parser.add_argument_group("What the drain may do (as in kubectl drain)")
-    group.add_argument(
-        "--ignore-daemonsets",
-        action="switch",
-        default=True,
-        help="leave DaemonSets' pods alone; on by default here, unlike in kubectl",
-    )
-    group.add_argument("--delete-emptydir-data", action="switch", default=False, help="evict pods with emptyDir data")
-    group.add_argument("--force", action="switch", default=False, help="evict pods that nothing creates again")
-    group.add_argument(
-        "--grace-period",
-        type=values.whole_seconds,
-        default=-1,
-        metavar="SECONDS",
-        help="time to stop for every pod; negative: each pod's own (default: -1)",
-    )
-    group.add_argument(
-        "--pod-selector", type=values.selector, metavar="SELECTOR", help="evict only pods whose labels match"
-    )
-    group.add_argument(
-        "--skip-wait-for-delete-timeout",
-        type=values.whole_seconds,
-        default=0,
-        metavar="SECONDS",
-        help="do not wait for pods that have been stopping for longer; 0: always wait",
-    )
-    group.add_argument(
+    groups = add_options(parser, DrainPolicy, (AS_IN_KUBECTL, ONLY_HERE, *(() if runs else (WHAT_IF,)), PACE, FIRST))
+    groups[AS_IN_KUBECTL].add_argument(
         "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects in one answer"
     )
-    _add_ours(parser)
     if runs:
         _refuse_what_if(parser)
     else:
-        _add_what_if(parser)
         _add_idle(parser)
-    pace_options.add_to(parser)
     _add_explained(parser)
-
-
-def _add_ours(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("What the drain may do (only here)")
-    group.add_argument(
-        "--partial", action="switch", default=False, help="empty nodes as far as possible where a pod cannot go"
-    )
-    group.add_argument(
-        "--no-cordon-skipped",
-        action="switch",
-        default=False,
-        help="do not cordon targets that are not drained: evicted pods can be scheduled onto them",
-    )
-    group.add_argument(
-        "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
-    )
-    group.add_argument(
-        "--surge-singles",
-        action="switch",
-        default=False,
-        help="restart the Deployment of a single replica instead of evicting it, where the new pod can be Ready first",
-    )
-    group.add_argument(
-        "--wait-jobs",
-        type=values.patience,
-        default=0,
-        metavar="TIME",
-        help="let pods of Jobs finish for so long from the begin of their node on: 30m; default: not at all",
-    )
-    group.add_argument(
-        "--delete-past-budget",
-        type=values.pod_key,
-        action="append",
-        default=[],
-        metavar="NS/POD",
-        help="delete exactly that pod if its budget does not let it go; may be repeated",
-    )
-    group.add_argument(
-        "--accept-unknown",
-        type=values.code_names,
-        action="append",
-        default=[],
-        metavar="CODE,…",
-        help="finding codes that may stay unknown without exit code 5; may be repeated",
-    )
-
-
-def _add_what_if(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("What if (only here)")
-    group.add_argument(
-        "--assume-budget",
-        type=values.assumed_budget,
-        action="append",
-        default=[],
-        metavar="NS/NAME=N",
-        help="what if that budget let N of its pods be away; may be repeated",
-    )
-    group.add_argument(
-        "--assume-fixed",
-        type=values.code_names,
-        action="append",
-        default=[],
-        metavar="CODE,…",
-        help="what if what these finding codes name stopped nothing; may be repeated",
-    )
 
 
 def _refuse_what_if(parser: argparse.ArgumentParser) -> None:
     """A run goes by what is."""
-    refused = {"--assume-budget": "assume_budget", "--assume-fixed": "assume_fixed"}
-    for flag, dest in refused.items():
-        why = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
-        parser.add_argument(flag, action=Refusal, nargs="?", const=why, dest=dest, default=[], help=argparse.SUPPRESS)
-    why = "guards stop a run: see --stop-pending and --give-up"
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    why = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
+    for each in options_of(DrainPolicy):
+        if each.option.group == WHAT_IF:
+            parser.add_argument(each.option.flag, action=Refusal, nargs="?", const=why, dest=each.name, **hidden)
+    why = "guards stop a run: see --stop-pending and --give-up"
     parser.add_argument("--timeout", action=Refusal, nargs="?", const=why, **hidden)
 
 
@@ -216,31 +135,36 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         UsageError: ``--grace-period=0``, a negative time to skip, orders that exclude each other,
             a file of an order that cannot be read, a flag that contradicts itself.
     """
-    if args.grace_period == 0:
+    if args.grace_seconds == 0:
         raise UsageError(
             "--grace-period=0 is not supported: it kills containers at once, without SIGTERM and preStop",
             "Give at least 1 second, or -1 for each pod's own time.",
         )
-    if args.skip_wait_for_delete_timeout < 0:
+    if (args.skip_deleting_after or 0) < 0:
         raise UsageError("--skip-wait-for-delete-timeout must not be negative", "0 means: always wait.")
-    allowed = DrainPolicy(
-        ignore_daemonsets=args.ignore_daemonsets,
-        delete_emptydir_data=args.delete_emptydir_data or getattr(args, "delete_local_data", False),
-        force=args.force,
-        grace_seconds=args.grace_period if args.grace_period > 0 else None,
-        pod_selector=args.pod_selector,
-        skip_deleting_after=args.skip_wait_for_delete_timeout,
-        partial=args.partial,
-        evict_protected=args.evict_protected,
-        surge_singles=args.surge_singles,
-        wait_jobs=args.wait_jobs,
-        cordon_skipped=not args.no_cordon_skipped,
-        delete_past_budget=frozenset(args.delete_past_budget),
-        accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
-        assume_budgets=tuple(sorted(values.agreed("--assume-budget", args.assume_budget).items())),
-        assume_fixed=frozenset(name for names in args.assume_fixed for name in names),
-    )
-    return pace_options.paced(allowed, args)
+    path = order_file_from(args)
+    if path and args.order not in (None, AUTO):
+        raise UsageError(
+            f"--order {args.order} and --order-file exclude each other",
+            "Give one of them; nodes that the file does not name go after it, by name.",
+        )
+    found = given_of(DrainPolicy, args)
+    if path:
+        found["order_nodes"] = read_order(path)
+    if getattr(args, "delete_local_data", False):
+        found["delete_emptydir_data"] = True
+    return DrainPolicy(**found)
+
+
+def order_file_from(args: argparse.Namespace) -> str:
+    """The path of ``--order-file``, "" where it was not given.
+
+    Raises:
+        UsageError: an empty path, as of a variable that is not set.
+    """
+    if args.order_nodes == "":
+        raise UsageError("--order-file needs the path of a file with one node a line")
+    return args.order_nodes or ""
 
 
 def page_size_from(args: argparse.Namespace) -> int | None:
@@ -275,7 +199,17 @@ def baseline_from(args: argparse.Namespace) -> str:
 
 def idle(plan: DrainPlan) -> list[str]:
     """Notes on what was asked for by name and changes nothing."""
-    return [*pace_options.idle_pins(plan), *_idle_deletions(plan)]
+    return [*_idle_pins(plan), *_idle_deletions(plan)]
+
+
+def _idle_pins(plan: DrainPlan) -> list[str]:
+    """Of pins whose node the plan does not drain."""
+    verdicts = {target.node.name: target.verdict.value for target in plan.targets if not target.order}
+    return [
+        f"--pin {node}={wave} changes nothing: the plan does not drain {node} ({verdicts[node]})"
+        for node, wave in plan.policy.pins
+        if node in verdicts
+    ]
 
 
 def _idle_deletions(plan: DrainPlan) -> list[str]:

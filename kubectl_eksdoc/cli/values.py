@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
     from kubectl_eksdoc.core.model.budgets import Amount
@@ -152,19 +151,6 @@ def pin(text: str) -> tuple[str, int]:
     if not node or not re.match(r"[0-9]{1,4}\Z", wave) or not int(wave):
         raise argparse.ArgumentTypeError(f"{text!r} pins no node to a wave; write NODE=2")
     return node_name(node), int(wave)
-
-
-def agreed(flag: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
-    """The values of a repeated flag by what they are about; the same one twice is no contradiction.
-
-    Raises:
-        UsageError: two different values for one thing.
-    """
-    found: dict[str, T] = {}
-    for about, value in given:
-        if found.setdefault(about, value) != value:
-            raise UsageError(f"{flag} contradicts itself: {found[about]} and {value} for {about}", "Give one of them.")
-    return found
 
 
 def assumed_budget(text: str) -> tuple[str, int]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
+from kubectl_eksdoc.core.model.options import Declared, Steps, options_of
+from kubectl_eksdoc.core.plan.drain.policy import NODEGROUP, ZONE, DrainPolicy
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui import knobs
 
@@ -32,13 +33,28 @@ def next_of(steps: Sequence[Value], now: Value, by: int) -> Value:
     return steps[min(max(steps.index(now) + by, 0), len(steps) - 1)] if now in steps else steps[0]
 
 
-def _stepped(id: str, name: str, flag: str, does: str, steps: Sequence[Value], said: Callable[[Value], str]) -> Knob:
-    """Of the policy's attribute `id`."""
+def _stepped(each: Declared, steps: Steps[Value]) -> Knob:
+    """Of an option that has steps."""
+    alone = each.option.kind.switch
+    flag = each.option.flag if alone else f"{each.option.flag} {each.option.metavar}"
+
+    def said(policy: DrainPolicy) -> str:
+        return _said(getattr(policy, each.name), each.default, steps)
 
     def turned(policy: DrainPolicy, by: int, targets: int) -> DrainPolicy:
-        return replace(policy, **{id: next_of(steps, getattr(policy, id), by)})  # type: ignore[arg-type]
+        return replace(policy, **{each.name: next_of(steps.values, getattr(policy, each.name), by)})  # type: ignore[arg-type]
 
-    return Knob(id, name, flag, does, lambda policy: said(getattr(policy, id)), turned)
+    return Knob(each.name, steps.name, flag, steps.does, said, turned)
+
+
+def _said(value: Value, default: Value, steps: Steps[Value]) -> str:
+    if steps.usual and value == default:
+        return steps.usual
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if steps.unit == "s" and isinstance(value, int):
+        return duration(value)
+    return f"{value:g}{steps.unit}" if isinstance(value, (int, float)) else str(value)
 
 
 def _counted(by: str, name: str, does: str) -> Knob:
@@ -57,14 +73,6 @@ def _counted(by: str, name: str, does: str) -> Knob:
         return replace(policy, max_unavailable=tuple(sorted(others.items(), key=lambda pair: _BY.index(pair[0]))))
 
     return Knob(by, name, f"--max-unavailable {by}=N", does, lambda policy: str(now(policy) or "any"), turned)
-
-
-def _seconds(value: Value) -> str:
-    return duration(value) if isinstance(value, int) and value else "not at all"
-
-
-def _on(value: Value) -> str:
-    return "yes" if value else "no"
 
 
 KNOBS: tuple[Knob, ...] = (
@@ -86,78 +94,7 @@ KNOBS: tuple[Knob, ...] = (
         lambda policy: "of the pod" if policy.grace_seconds is None else duration(policy.grace_seconds),
         lambda policy, by, targets: knobs.with_grace(policy, by),
     ),
-    _stepped(
-        "surge",
-        "new nodes first",
-        "--surge N",
-        "join first, and replace drained nodes",
-        (None, 0, 1, 2, 3, 5, 10),
-        lambda value: "none join" if value is None else str(value),
-    ),
-    _stepped(
-        "soft_budget",
-        "without a budget",
-        "--soft-budget PCT",
-        "so much of a workload may be away",
-        (10, 25, 50, None),
-        lambda value: "all of it" if value is None else f"{value}%",
-    ),
-    _stepped(
-        "surge_singles",
-        "restart singles",
-        "--surge-singles",
-        "by a rollout, instead of an eviction",
-        (False, True),
-        _on,
-    ),
-    _stepped(
-        "wait_jobs",
-        "let Jobs end",
-        "--wait-jobs TIME",
-        "so long from the begin of their node on",
-        (0, 300, 900, 1800, 3600, 7200),
-        _seconds,
-    ),
-    _stepped(
-        "evictions_per_second",
-        "evictions a second",
-        "--max-evictions-per-second N",
-        "how fast they may follow each other",
-        (0.5, 1.0, 2.0, 5.0, 10.0, 0.0),
-        lambda value: f"{value:g}" if value else "no limit",
-    ),
-    _stepped(
-        "skip_deleting_after",
-        "skip stuck pods",
-        "--skip-wait-for-delete-timeout SECONDS",
-        "no wait for pods stopping for longer",
-        (0, 60, 300, 600),
-        lambda value: duration(value) if isinstance(value, int) and value else "always wait",
-    ),
-    _stepped(
-        "partial",
-        "empty in part",
-        "--partial",
-        "where a pod cannot go, the others do",
-        (False, True),
-        _on,
-    ),
-    _stepped(
-        "cordon_skipped",
-        "cordon skipped",
-        "--no-cordon-skipped",
-        "no: pods may be scheduled onto them",
-        (False, True),
-        _on,
-    ),
-    _stepped(
-        "order",
-        "order of nodes",
-        "--order ORDER",
-        "auto tries several and keeps the best",
-        (AUTO, *ORDERS),
-        str,
-    ),
+    *(_stepped(each, each.option.steps) for each in options_of(DrainPolicy) if each.option.steps is not None),
 )
 """None of them deletes data, forces anything or goes past a budget: those are flags that a person types."""
 

@@ -98,7 +98,7 @@ def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
     async def turn(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, "{", "{", ")", "C")
         assert pilot.app.clipboard == (
-            "kubectl eksdoc drain plan --nodegroup blue --max-unavailable 6 --grace-period 30 --demo"
+            "kubectl eksdoc drain plan --nodegroup blue --grace-period 30 --max-unavailable 6 --demo"
         )
         await press(pilot, "space", "C")
         assert pilot.app.clipboard.startswith("kubectl eksdoc drain plan blue-2 blue-3 ")

@@ -110,7 +110,6 @@ class RunDesk:
 
     def prepare_going_on(self, run: str) -> Prepared:
         from kubectl_eksdoc.core.run.journal import replay
-        from kubectl_eksdoc.core.run.limits import Limits
         from kubectl_eksdoc.render.drain.view import DrainView
 
         self._check_free()
@@ -128,7 +127,7 @@ class RunDesk:
         if not left.plan.targets and left.finished:
             raise UsageError(f"nothing is left of run {run}: every node of it is done or gone")
         left.check(run, request, notes.around)
-        limits, hooks = left.limits(Limits()), left.hooks(Hooks(), without=not left.plan.targets)
+        limits, hooks = left.limits({}), left.hooks(Hooks(), without=not left.plan.targets)
         words = reached_by(request.options, self._namespace, left.cluster.identity.context)
         view = DrainView(left.plan, left.cluster, {}, reached_by=words)
 

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields, replace
+from typing import Any
 
 from kubectl_eksdoc.cli import confirm_options, values
 from kubectl_eksdoc.cli.confirming import NODES, Given
+from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
 from kubectl_eksdoc.core.model.connection import Waiting
-from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.model.options import given
+from kubectl_eksdoc.core.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
 NAMESPACE_FLAG = "--journal-namespace"
-
-_GUARDS = (
-    ("--hold-pending", "hold_s", "TIME", "hold while a replacement has no node for so long"),
-    ("--stop-pending", "pending_s", "TIME", "stop once a replacement has no node for so long"),
-    ("--stop-not-ready", "not_ready", "N", "stop once more than N nodes outside the targets became NotReady"),
-    ("--stop-away", "away_s", "TIME", "stop once the cluster does not answer, or cannot be watched, for so long"),
-    ("--stop-failing", "failing_s", "TIME", "stop once the server answers mostly with errors for so long"),
-    (
-        "--give-up",
-        "blocked_s",
-        "TIME",
-        "leave a node alone once a pod of it is refused, or late, for so long",
-    ),
-)
-"""Flag, field of `Limits`, what it takes, and what it does."""
-
 
 _HOOKS = {"--hook-before-wave": BEFORE_WAVE, "--hook-after-wave": AFTER_WAVE}
 
@@ -85,39 +71,16 @@ def add_carry_on(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Guards")
-    usual = Limits()
-    for flag, field, metavar, about in _GUARDS:
-        default = getattr(usual, field)
-        shown = f"{default}" if metavar == "N" else values.duration_text(default)
-        group.add_argument(
-            flag,
-            dest=field,
-            type=values.count if metavar == "N" else values.some_seconds,
-            default=default,
-            metavar=metavar,
-            help=f"{about} (default: {shown})",
-        )
-    parser.add_argument_group("The end").add_argument(
-        "--no-wait-ready",
-        dest="ready_s",
-        action="store_const",
-        const=0.0,
-        default=Limits().ready_s,
-        help="end once every node is done, instead of waiting until the replacements of its pods are Ready (up to "
-        f"{values.duration_text(Limits().ready_s)})",
-    )
+    add_options(parser, Limits, (GUARDS, THE_END))
+
+
+def limits_given(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of `Limits` whose flags are given."""
+    return given_of(Limits, args)
 
 
 def limits_from(args: argparse.Namespace) -> Limits:
-    return Limits(**{each.name: getattr(args, each.name) for each in fields(Limits) if hasattr(args, each.name)})
-
-
-def limits_over(before: Limits, given: Limits) -> Limits:
-    """`given` where it differs from the defaults, else as it was `before`."""
-    usual = Limits()
-    said = {each.name: getattr(given, each.name) for each in fields(Limits)}
-    return replace(before, **{name: value for name, value in said.items() if value != getattr(usual, name)})
+    return Limits(**limits_given(args))
 
 
 def guards(limits: Limits) -> tuple[str, ...]:
@@ -136,30 +99,15 @@ def waiting(limits: Limits, around: Surroundings, *, answered: bool = True) -> W
 
 
 def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
-    """The words that say them again; whole seconds."""
-    usual, found = Limits(), []
-    for flag, name, _, _ in (*_GUARDS, ("--bake", "bake_s", "TIME", "")):
-        value = getattr(limits, name)
-        if value != getattr(usual, name):
-            found += [flag, f"{value}" if name == "not_ready" else f"{value}s"]
-    if not limits.ready_s:
-        found.append("--no-wait-ready")
-    for flag, when in _HOOKS.items():
-        if when in hooks.commands:
-            found.append(f"{flag}={hooks.commands[when]}")
-    return tuple(found)
+    """The words that say them again."""
+    from kubectl_eksdoc.render.drain.invocation import option_words
+
+    found = option_words(given(limits))
+    return (*found, *(f"{flag}={hooks.commands[when]}" for flag, when in _HOOKS.items() if when in hooks.commands))
 
 
 def add_between_waves(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Between waves (waves: --max-unavailable, --pin)")
-    group.add_argument(
-        "--bake",
-        dest="bake_s",
-        type=values.seconds,
-        default=0.0,
-        metavar="TIME",
-        help="begin no node for so long after a wave, while the guards watch (default: 0)",
-    )
+    group = add_options(parser, Limits, (BETWEEN_WAVES,))[BETWEEN_WAVES]
     for flag, when in _HOOKS.items():
         group.add_argument(
             flag,

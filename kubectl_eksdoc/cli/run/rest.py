@@ -4,8 +4,10 @@ typed is somebody else: the command, or the screens."""
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
@@ -50,7 +52,7 @@ class Rest:
         journaled: Journaled,
         request: RunRequest,
         around: Surroundings,
-        given: Limits | None = None,
+        given: Mapping[str, Any] = MappingProxyType({}),
         progress: Progress | None = None,
     ) -> Rest:
         """
@@ -61,7 +63,7 @@ class Rest:
         from kubectl_eksdoc.flows.run.resuming import rest_of
 
         asked = asked_of(run, journaled)
-        limits = run_options.limits_over(asked.limits, given) if given is not None else asked.limits
+        limits = replace(asked.limits, **given)
         waiting = run_options.waiting(limits, around)
         cluster = around.open_reader(SourceChoice(), request.options.connection, progress, waiting).read(kinds.ALL)
         plan = rest_of(cluster, journaled, asked.policy)
@@ -76,9 +78,9 @@ class Rest:
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)
         return Meant(self.asked.policy, typed, self.shown, promise_of(self.plan))
 
-    def limits(self, given: Limits) -> Limits:
+    def limits(self, given: Mapping[str, Any]) -> Limits:
         """As the run was begun, but for what is said now."""
-        return run_options.limits_over(self.asked.limits, given)
+        return replace(self.asked.limits, **given)
 
     def hooks(self, given: Hooks, without: bool = False) -> Hooks:
         """

@@ -77,7 +77,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     from kubectl_eksdoc.render.run.formats import FORMATS
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
-    limits_given = run_options.limits_from(args)
+    limits_given = run_options.limits_given(args)
     FORMATS.check(request.options.output)
     check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
@@ -113,14 +113,13 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
 def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -> Answer:
     """Release what it protects, and write its end, where its leader did not come to that. Nothing is drained by it, so
     that nothing is typed."""
-    from kubectl_eksdoc.core.run.limits import Limits
 
     if rest.finished:
         return Answer(f"nothing is left of run {run}: every node of it is done or gone\n")
     rest.check(run, request, around)
     here = around.edges.keeping(run, request.namespace, around.environ)
     carrying = Carrying(COMMAND, around, request.options, here, Hooks())
-    limits = rest.limits(Limits())
+    limits = rest.limits({})
     cluster, ended = gone_on(run, rest, request, limits, carrying, around)
     answer = carrying.answer(cluster, ended, {"run": run}, limits, resumed=True)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text

@@ -10,12 +10,12 @@ from typing import cast
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.options import plain
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, moment, remedy, strings
@@ -34,7 +34,7 @@ def document(view: DrainView) -> Fields:
         "kind": DRAIN_PLAN,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "rounds": view.plan.rounds,
-        "options": cast(Json, _options(view.plan.policy)),
+        "options": cast(Json, plain(view.plan.policy)),
         "estimate": cast(Json, _estimate(view)),
         "lowerBound": cast(Json, _lower_bound(view)),
         "gap": None if view.plan.estimate is None else view.plan.estimate.gap,
@@ -60,34 +60,6 @@ def _comparison(view: DrainView) -> Fields:
     if view.comparison is None:
         return {}
     return {"comparison": cast(Json, comparison_fields(view.comparison)), **since_fields(view.comparison.since)}
-
-
-def _options(policy: DrainPolicy) -> Fields:
-    return {
-        "ignoreDaemonsets": policy.ignore_daemonsets,
-        "deleteEmptydirData": policy.delete_emptydir_data,
-        "force": policy.force,
-        "graceSeconds": policy.grace_seconds,
-        "podSelector": None if policy.pod_selector is None else str(policy.pod_selector),
-        "skipDeletingAfterSeconds": policy.skip_deleting_after,
-        "partial": policy.partial,
-        "evictProtected": policy.evict_protected,
-        "cordonSkipped": policy.cordon_skipped,
-        "surgeSingles": policy.surge_singles,
-        "waitJobsSeconds": policy.wait_jobs or None,
-        "deletePastBudget": strings(sorted(policy.delete_past_budget)),
-        "maxUnavailable": policy.nodes_at_once or None,
-        "maxEvictionsPerSecond": policy.evictions_per_second or None,
-        "surge": policy.surge,
-        "softBudgetPercent": policy.soft_budget,
-        "order": policy.order,
-        "orderNodes": strings(policy.order_nodes),
-        "pins": [{"node": node, "wave": wave} for node, wave in policy.pins],
-        "effort": policy.effort,
-        "acceptUnknown": strings(sorted(policy.accept_unknown)),
-        "assumeBudgets": [{"budget": key, "away": count} for key, count in policy.assume_budgets],
-        "assumeFixed": strings(sorted(policy.assume_fixed)),
-    }
 
 
 def bake_fields(bake: Bake | None) -> Fields | None:

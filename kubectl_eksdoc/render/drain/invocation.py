@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.options import usual
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.drain.view import DrainView
 
 DRAIN = ("kubectl", "eksdoc", "drain")
@@ -17,7 +19,7 @@ DUMP = "DUMP"
 CONTEXT = "CONTEXT"
 """Stands for the context of the cluster where that is not known."""
 
-_DEFAULTS: Mapping[str, object] = {"ignore-daemonsets": True, "grace-period": -1, "skip-wait-for-delete-timeout": 0}
+_DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
 _ACCEPTED = "accept-unknown"
 
 

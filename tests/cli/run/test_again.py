@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run.again import asked_again
-from kubectl_eksdoc.cli.run.options import limits_over, words_of
+from kubectl_eksdoc.cli.run.options import add_between_waves, add_limits, limits_given, words_of
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import Hooks
@@ -24,10 +27,13 @@ def test_guards_and_hooks_are_read_back_from_their_words(limits: Limits, hooks: 
     assert (asked.limits, asked.hooks, asked.targeting.names) == (limits, hooks, ("old-1",))
 
 
-def test_what_is_said_now_goes_before_what_was() -> None:
-    before = Limits(blocked_s=60.0, bake_s=30.0)
-    assert limits_over(before, Limits(bake_s=5.0)) == Limits(blocked_s=60.0, bake_s=5.0)
-    assert limits_over(before, Limits()) == before
+def test_what_is_said_now_goes_before_what_was_also_a_default() -> None:
+    parser = Parser(prog="drain resume")
+    add_limits(parser)
+    add_between_waves(parser)
+    said = limits_given(parser.parse_args(["--bake", "0", "--give-up", "30m"]))
+    assert replace(Limits(blocked_s=60.0, bake_s=30.0, not_ready=7), **said) == Limits(not_ready=7)
+    assert limits_given(parser.parse_args([])) == {}
 
 
 def test_words_of_another_version_are_said_to_be_so() -> None:

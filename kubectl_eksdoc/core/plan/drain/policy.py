@@ -5,6 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.core.model.options import (
+    CODES,
+    EFFORT,
+    GRACE,
+    NAMES_IN_A_FILE,
+    NODES,
+    OFF_SWITCH,
+    PERCENTAGE,
+    POD_NAMES,
+    RATE,
+    SELECTOR,
+    SWITCH,
+    TIME,
+    WHOLE_SECONDS,
+    Kind,
+    Steps,
+    one_of,
+    option,
+    pairs,
+)
+
 if TYPE_CHECKING:  # help must not pay for facts
     from kubectl_eksdoc.core.model.budgets import Amount
     from kubectl_eksdoc.core.model.pods import Pod
@@ -47,52 +68,242 @@ def burst(rate: float) -> float:
     return max(1.0, rate * BURST_S)
 
 
+AS_IN_KUBECTL = "What the drain may do (as in kubectl drain)"
+ONLY_HERE = "What the drain may do (only here)"
+WHAT_IF = "What if (only here)"
+PACE = "How many nodes go at once, and how fast (only here)"
+FIRST = "Which nodes go first (only here)"
+
+
+def _at_once(policy_value: tuple[tuple[str, Amount], ...]) -> list[str]:
+    return [f"{amount}" if by == ALL else f"{by}={amount}" for by, amount in policy_value]
+
+
+_AT_ONCE = Kind(
+    parser="nodes_at_once",
+    repeated=True,
+    keyed=True,
+    value=lambda amounts: tuple(sorted(amounts.items(), key=lambda each: (ALL, ZONE, NODEGROUP).index(each[0]))),
+    given=lambda value: (_at_once(value) or [""])[0] if len(value) < 2 else _at_once(value),
+    plain=lambda value: ", ".join(_at_once(value)) or None,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class DrainPolicy:
-    """kubectl drain's flags with their meaning, and ours.
+    """What a drain may do: kubectl drain's flags with their meaning, and ours. Each is declared here, and only here."""
 
-    `grace_seconds` None means each pod's own; `skip_deleting_after` seconds past a deletion deadline a pod
-    is no longer waited for (0: always waited for), as ``--skip-wait-for-delete-timeout``. `max_unavailable` is
-    how many targets may be under way at once, by `ALL`, `ZONE` or `NODEGROUP` (empty: all of them);
-    `evictions_per_second` 0 means no limit. `surge`: so many new nodes join before the drain, and each drained
-    node is replaced by a new one (None: no node joins). `soft_budget`: the percentage of a workload without a
-    budget that may be away at once (None: all of it). `surge_singles`: what has one replica is replaced by a rollout
-    where that needs no downtime. `wait_jobs`: pods of Jobs may end by themselves for so many seconds from the begin of
-    their node on. `delete_past_budget`: exactly these pods (ns/name) are deleted where their budget does not let them
-    go. `cordon_skipped`: targets that are not drained are cordoned all the same.
-
-    `order` names a strategy, `AUTO` lets us choose; `order_nodes` go first, in that order; `pins` have their wave.
-    `effort`: the evictions that may be simulated in search of a better order.
-    """
-
-    ignore_daemonsets: bool = True
-    delete_emptydir_data: bool = False
-    force: bool = False
-    grace_seconds: int | None = None
-    pod_selector: Selector | None = None
-    skip_deleting_after: int = 0
-    partial: bool = False
-    evict_protected: bool = False
-    max_unavailable: tuple[tuple[str, Amount], ...] = ()
-    evictions_per_second: float = 0.0
-    accept_unknown: frozenset[str] = frozenset()
-    assume_budgets: tuple[tuple[str, int], ...] = ()  # what-if: ns/name → how many may be away
-    assume_fixed: frozenset[str] = frozenset()  # what-if: finding codes that stop nothing
-    surge: int | None = None
-    soft_budget: int | None = None
-    surge_singles: bool = False
-    wait_jobs: int = 0
-    delete_past_budget: frozenset[str] = frozenset()
-    cordon_skipped: bool = True
-    order: str = AUTO
-    order_nodes: tuple[str, ...] = ()
-    pins: tuple[tuple[str, int], ...] = ()
-    effort: int = DEFAULT_EFFORT
+    ignore_daemonsets: bool = option(
+        True,
+        "--ignore-daemonsets",
+        AS_IN_KUBECTL,
+        SWITCH,
+        "leave DaemonSets' pods alone; on by default here, unlike in kubectl",
+        always=True,
+    )
+    delete_emptydir_data: bool = option(
+        False, "--delete-emptydir-data", AS_IN_KUBECTL, SWITCH, "evict pods with emptyDir data", always=True
+    )
+    force: bool = option(False, "--force", AS_IN_KUBECTL, SWITCH, "evict pods that nothing creates again", always=True)
+    grace_seconds: int | None = option(
+        None,
+        "--grace-period",
+        AS_IN_KUBECTL,
+        GRACE,
+        "time to stop for every pod; negative: each pod's own (default: -1)",
+        "SECONDS",
+        always=True,
+    )
+    pod_selector: Selector | None = option(
+        None, "--pod-selector", AS_IN_KUBECTL, SELECTOR, "evict only pods whose labels match", "SELECTOR"
+    )
+    skip_deleting_after: int = option(
+        0,
+        "--skip-wait-for-delete-timeout",
+        AS_IN_KUBECTL,
+        WHOLE_SECONDS,
+        "do not wait for pods that have been stopping for longer; 0: always wait",
+        "SECONDS",
+        always=True,
+        json="skipDeletingAfterSeconds",
+        steps=Steps(
+            "skip stuck pods", "no wait for pods stopping for longer", (0, 60, 300, 600), usual="always wait", unit="s"
+        ),
+    )
+    partial: bool = option(
+        False,
+        "--partial",
+        ONLY_HERE,
+        SWITCH,
+        "empty nodes as far as possible where a pod cannot go",
+        always=True,
+        steps=Steps("empty in part", "where a pod cannot go, the others do", (False, True)),
+    )
+    cordon_skipped: bool = option(
+        True,
+        "--no-cordon-skipped",
+        ONLY_HERE,
+        OFF_SWITCH,
+        "do not cordon targets that are not drained: evicted pods can be scheduled onto them",
+        steps=Steps("cordon skipped", "no: pods may be scheduled onto them", (False, True)),
+    )
+    evict_protected: bool = option(
+        False,
+        "--evict-protected",
+        ONLY_HERE,
+        SWITCH,
+        "evict pods whose owner asks not to disrupt them",
+        always=True,
+    )
+    surge_singles: bool = option(
+        False,
+        "--surge-singles",
+        ONLY_HERE,
+        SWITCH,
+        "restart the Deployment of a single replica instead of evicting it, where the new pod can be Ready first",
+        steps=Steps("restart singles", "by a rollout, instead of an eviction", (False, True)),
+    )
+    wait_jobs: int = option(
+        0,
+        "--wait-jobs",
+        ONLY_HERE,
+        TIME,
+        "let pods of Jobs finish for so long from the begin of their node on: 30m; default: not at all",
+        "TIME",
+        json="waitJobsSeconds",
+        steps=Steps(
+            "let Jobs end",
+            "so long from the begin of their node on",
+            (0, 300, 900, 1800, 3600, 7200),
+            usual="not at all",
+            unit="s",
+        ),
+    )
+    delete_past_budget: frozenset[str] = option(
+        frozenset(),
+        "--delete-past-budget",
+        ONLY_HERE,
+        POD_NAMES,
+        "delete exactly that pod if its budget does not let it go; may be repeated",
+        "NS/POD",
+    )
+    accept_unknown: frozenset[str] = option(
+        frozenset(),
+        "--accept-unknown",
+        ONLY_HERE,
+        CODES,
+        "finding codes that may stay unknown without exit code 5; may be repeated",
+        "CODE,…",
+        always=True,
+    )
+    assume_budgets: tuple[tuple[str, int], ...] = option(
+        (),
+        "--assume-budget",
+        WHAT_IF,
+        pairs("assumed_budget", "budget", "away"),
+        "what if that budget let N of its pods be away; may be repeated",
+        "NS/NAME=N",
+    )
+    assume_fixed: frozenset[str] = option(
+        frozenset(),
+        "--assume-fixed",
+        WHAT_IF,
+        CODES,
+        "what if what these finding codes name stopped nothing; may be repeated",
+        "CODE,…",
+    )
+    max_unavailable: tuple[tuple[str, Amount], ...] = option(
+        (),
+        "--max-unavailable",
+        PACE,
+        _AT_ONCE,
+        "targets under way at once: of all, of each zone, of each node group; default: all; may be repeated",
+        "[zone=|nodegroup=]N|N%",
+    )
+    surge: int | None = option(
+        None,
+        "--surge",
+        PACE,
+        NODES,
+        "N new nodes join first, and each drained node is replaced by a new one; default: no node joins",
+        "N",
+        steps=Steps(
+            "new nodes first",
+            "join first, and replace drained nodes",
+            (None, 0, 1, 2, 3, 5, 10),
+            usual="none join",
+        ),
+    )
+    soft_budget: int | None = option(
+        None,
+        "--soft-budget",
+        PACE,
+        PERCENTAGE,
+        "how much of a workload without a budget may be away at once; default: all of it",
+        "PCT",
+        json="softBudgetPercent",
+        steps=Steps(
+            "without a budget",
+            "so much of a workload may be away",
+            (10, 25, 50, None),
+            usual="all of it",
+            unit="%",
+        ),
+    )
+    evictions_per_second: float = option(
+        0.0,
+        "--max-evictions-per-second",
+        PACE,
+        RATE,
+        "how fast evictions may follow each other; default: no limit",
+        "N",
+        json="maxEvictionsPerSecond",
+        steps=Steps(
+            "evictions a second",
+            "how fast they may follow each other",
+            (0.5, 1.0, 2.0, 5.0, 10.0, 0.0),
+            usual="no limit",
+        ),
+    )
+    order: str = option(
+        AUTO,
+        "--order",
+        FIRST,
+        one_of(AUTO, *ORDERS),
+        f"{', '.join(ORDERS)}, or {AUTO} (default): several are tried and the best is kept",
+        "ORDER",
+        steps=Steps("order of nodes", "auto tries several and keeps the best", (AUTO, *ORDERS)),
+    )
+    order_nodes: tuple[str, ...] = option(
+        (),
+        "--order-file",
+        FIRST,
+        NAMES_IN_A_FILE,
+        "the nodes in the order in which they go, one a line, as -o name prints them; the others go after them",
+        "FILE",
+    )
+    pins: tuple[tuple[str, int], ...] = option(
+        (),
+        "--pin",
+        FIRST,
+        pairs("pin", "node", "wave"),
+        "drain that node in that wave, the first is 1; may be repeated",
+        "NODE=WAVE",
+    )
+    effort: int = option(
+        DEFAULT_EFFORT,
+        "--effort",
+        FIRST,
+        EFFORT,
+        f"evictions that may be simulated in search of a better order (default: {DEFAULT_EFFORT}; 0: the first order "
+        "is taken)",
+        "N",
+    )
 
     @property
     def nodes_at_once(self) -> str:
         """`max_unavailable` as its flag takes it: ``3, zone=1``; "" without one."""
-        return ", ".join(f"{amount}" if by == ALL else f"{by}={amount}" for by, amount in self.max_unavailable)
+        return ", ".join(_at_once(self.max_unavailable))
 
     def grace_of(self, pod: Pod) -> int:
         """Seconds `pod` gets to stop: as the user says, else its own."""

@@ -1,0 +1,56 @@
+"""Flags of options that are declared once (`core.model.options`), added to a parser and read from what it parsed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.core.model.options import Declared, options_of, values_of
+
+T = TypeVar("T")
+
+
+def add_options(
+    parser: argparse.ArgumentParser, kind: type, groups: Iterable[str]
+) -> dict[str, argparse._ArgumentGroup]:
+    """Those of `groups`, which are the headlines of the help, and are returned for more flags."""
+    made = {group: parser.add_argument_group(group) for group in groups}
+    for each in options_of(kind):
+        if each.option.group in made:
+            made[each.option.group].add_argument(each.option.flag, dest=each.name, help=_help(each), **_taken(each))
+    return made
+
+
+def given_of(kind: type[T], args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of `kind` whose flags were given.
+
+    Raises:
+        UsageError: a flag contradicts itself.
+    """
+    return values_of(kind, lambda name: getattr(args, name, None))
+
+
+def _help(each: Declared) -> str:
+    """The text; numbers and times have their default behind it."""
+    if each.option.kind.parser == "count":
+        return f"{each.option.help} (default: {each.default})"
+    if each.option.kind.parser in ("seconds", "some_seconds"):
+        return f"{each.option.help} (default: {values.duration_text(each.default) if each.default else 0})"
+    return each.option.help
+
+
+def _taken(each: Declared) -> dict[str, Any]:
+    """A flag that is not given leaves None; a switch that is on shows so in the help."""
+    kind = each.option.kind
+    if kind.switch:
+        return {"action": "switch", "default": True if kind.given(each.default) else None}
+    settings: dict[str, Any] = {"default": None, "metavar": each.option.metavar}
+    if kind.repeated:
+        settings["action"] = "append"
+    if kind.choices:
+        settings["type"] = values.one_of(kind.choices, each.name)
+    elif kind.parser:
+        settings["type"] = getattr(values, kind.parser)
+    return settings

@@ -1,0 +1,210 @@
+"""Options, declared once: as the metadata of a dataclass's field. From this come the parser and the completion, the
+JSON (``metadata.options`` and ``options``), the command line that says the same again, and the form of the screens.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from kubectl_eksdoc.errors import UsageError
+
+T = TypeVar("T")
+_OPTION = "option"
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _or_none(value: Any) -> Any:
+    return value or None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What a flag takes, and how its value is written.
+
+    `parser`: the function of `cli.values` for one word, "" for a text as it is. `choices`: the words it can be.
+    `value` makes the field's value of what was parsed: of the list of it if the flag is `repeated`, of a mapping if
+    its words are pairs (`keyed`). `given` is the value as ``metadata.options`` has it: what the flag takes (False, ""
+    or []: it is not given). `plain`: as ``options`` has it, None for *no limit* and the like.
+    """
+
+    parser: str = ""
+    choices: tuple[str, ...] = ()
+    switch: bool = False
+    repeated: bool = False
+    keyed: bool = False
+    value: Callable[[Any], Any] = _same
+    given: Callable[[Any], object] = _same
+    plain: Callable[[Any], Any] = _same
+
+
+SWITCH = Kind(switch=True)
+OFF_SWITCH = Kind(switch=True, value=lambda given: not given, given=lambda value: not value)
+"""The flag says that something is not done."""
+
+COUNT = Kind(parser="count", given=str)
+SECONDS = Kind(parser="some_seconds", given=lambda value: f"{value}s")
+SECONDS_OR_NONE = Kind(parser="seconds", given=lambda value: f"{value}s")
+
+WHOLE_SECONDS = Kind(parser="whole_seconds")
+GRACE = Kind(
+    parser="whole_seconds",
+    value=lambda seconds: seconds if seconds > 0 else None,
+    given=lambda value: -1 if value is None else value,
+)
+"""Negative: each pod's own, which is None."""
+
+TIME = Kind(parser="patience", given=lambda value: f"{value}s" if value else "", plain=_or_none)
+SELECTOR = Kind(
+    parser="selector", given=lambda value: str(value or ""), plain=lambda value: None if value is None else str(value)
+)
+NODES = Kind(parser="new_nodes", given=lambda value: "" if value is None else str(value))
+PERCENTAGE = Kind(parser="percentage", given=lambda value: f"{value}%" if value else "")
+RATE = Kind(parser="rate", plain=_or_none)
+EFFORT = Kind(parser="effort", given=str)
+POD_NAMES = Kind(parser="pod_key", repeated=True, value=frozenset, given=sorted, plain=sorted)
+CODES = Kind(
+    parser="code_names",
+    repeated=True,
+    value=lambda lists: frozenset(name for names in lists for name in names),
+    given=sorted,
+    plain=sorted,
+)
+NAMES_IN_A_FILE = Kind(given=lambda value: "", plain=list)
+"""The path is no part of the value: who read the file says it."""
+
+
+def one_of(*choices: str) -> Kind:
+    return Kind(choices=choices)
+
+
+def pairs(parser: str, key: str, value: str) -> Kind:
+    """``KEY=VALUE``, repeated; sorted pairs, in JSON objects with these two names."""
+    return Kind(
+        parser=parser,
+        repeated=True,
+        keyed=True,
+        value=lambda mapping: tuple(sorted(mapping.items())),
+        given=lambda found: [f"{name}={number}" for name, number in found],
+        plain=lambda found: [{key: name, value: number} for name, number in found],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[T]):
+    """The values that a screen's form goes through. `usual`: how the default is shown, if not as it is; `unit`: of the
+    others, ``s`` or ``%``."""
+
+    name: str
+    does: str
+    values: tuple[T, ...]
+    usual: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """`group`: the headline under which help shows it. `always`: ``metadata.options`` has it also where it is not
+    given. `json`: its name in ``options``, "" for that of the field, in camel case."""
+
+    flag: str
+    group: str
+    kind: Kind
+    help: str
+    metavar: str = ""
+    always: bool = False
+    json: str = ""
+    steps: Steps[Any] | None = None
+
+
+class Declared(NamedTuple):
+    """A field that is an option."""
+
+    name: str
+    default: Any
+    option: Option
+
+    @property
+    def json(self) -> str:
+        first, *others = self.name.split("_")
+        return self.option.json or first + "".join(word.capitalize() for word in others)
+
+
+def option(
+    default: Any,
+    flag: str,
+    group: str,
+    kind: Kind,
+    help: str,
+    metavar: str = "",
+    *,
+    always: bool = False,
+    json: str = "",
+    steps: Steps[Any] | None = None,
+) -> Any:
+    """A field with `default` that is an option."""
+    declared = Option(
+        flag=flag, group=group, kind=kind, help=help, metavar=metavar, always=always, json=json, steps=steps
+    )
+    return field(default=default, metadata={_OPTION: declared})
+
+
+@functools.cache
+def options_of(kind: Any) -> tuple[Declared, ...]:
+    """The fields of a dataclass that are options, in their order."""
+    return tuple(
+        Declared(each.name, each.default, each.metadata[_OPTION]) for each in fields(kind) if _OPTION in each.metadata
+    )
+
+
+def given(holder: Any) -> dict[str, object]:
+    """By the names of the flags: what differs from the defaults, and what is always said."""
+    found = {}
+    for name, default, of in options_of(holder.__class__):
+        value = getattr(holder, name)
+        said = of.kind.given(value)
+        if of.always or (value != default and said not in (False, "", [])):
+            found[of.flag.lstrip("-")] = said
+    return found
+
+
+def usual(kind: Any) -> dict[str, object]:
+    """What `given` always says, for the defaults."""
+    return {of.flag.lstrip("-"): of.kind.given(default) for _, default, of in options_of(kind) if of.always}
+
+
+def plain(holder: Any) -> dict[str, Any]:
+    """All options by their names in JSON."""
+    return {each.json: each.option.kind.plain(getattr(holder, each.name)) for each in options_of(holder.__class__)}
+
+
+def agreed(flag: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """The values of a repeated flag by what they are about; the same one twice is no contradiction.
+
+    Raises:
+        UsageError: two different values for one thing.
+    """
+    found: dict[str, T] = {}
+    for about, value in pairs:
+        if found.setdefault(about, value) != value:
+            raise UsageError(f"{flag} contradicts itself: {found[about]} and {value} for {about}", "Give one of them.")
+    return found
+
+
+def values_of(kind: Any, parsed: Callable[[str], Any]) -> dict[str, Any]:
+    """The fields whose flag was given. `parsed`: what was parsed for a field, None where its flag was not given.
+
+    Raises:
+        UsageError: a flag contradicts itself.
+    """
+    found = {}
+    for name, _, of in options_of(kind):
+        value = parsed(name)
+        if value is not None:
+            found[name] = of.kind.value(agreed(of.flag, value) if of.kind.keyed else value)
+    return found

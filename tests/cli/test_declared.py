@@ -1,0 +1,99 @@
+"""An option is declared once, and everything that knows it knows it from there."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+
+import pytest
+
+from kubectl_eksdoc.cli import drain_options, values
+from kubectl_eksdoc.cli.declared import given_of
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.core.model.options import Declared, agreed, given, options_of, plain, usual
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.drain.invocation import option_words
+
+EVERY = [(kind, each) for kind in (DrainPolicy, Limits) for each in options_of(kind)]
+
+
+def parser() -> Parser:
+    made = Parser(prog="drain run")
+    drain_options.add_policy(made)
+    run_options.add_limits(made)
+    run_options.add_between_waves(made)
+    return made
+
+
+@pytest.mark.parametrize("kind", [DrainPolicy, Limits])
+def test_every_field_is_an_option(kind: type) -> None:
+    assert [each.name for each in options_of(kind)] == [each.name for each in fields(kind)]
+    assert all(each.default is not MISSING for each in options_of(kind))
+
+
+def test_flags_and_json_names_are_unique() -> None:
+    assert len({each.option.flag for _, each in EVERY}) == len(EVERY)
+    assert len({each.json for _, each in EVERY}) == len(EVERY)
+
+
+def test_the_parser_knows_every_flag_and_what_is_not_given_stays_as_it_is() -> None:
+    made = parser()
+    assert {each.option.flag for _, each in EVERY} <= made.long_flags()
+    assert drain_options.policy_from(made.parse_args([])) == DrainPolicy()
+    assert given_of(Limits, made.parse_args([])) == {}
+
+
+@pytest.mark.parametrize("each", [each for _, each in EVERY], ids=lambda each: each.option.flag)
+def test_what_parses_a_flag_is_there(each: Declared) -> None:
+    kind = each.option.kind
+    assert kind.switch or kind.choices or not kind.parser or callable(getattr(values, kind.parser))
+    assert kind.switch == (not each.option.metavar)
+
+
+CHANGED = DrainPolicy(
+    ignore_daemonsets=False,
+    delete_emptydir_data=True,
+    grace_seconds=30,
+    partial=True,
+    cordon_skipped=False,
+    wait_jobs=90,
+    delete_past_budget=frozenset({"a/x", "b/y"}),
+    accept_unknown=frozenset({"pod-emptydir"}),
+    assume_budgets=(("shop/cart", 2),),
+    surge=0,
+    soft_budget=25,
+    evictions_per_second=0.5,
+    order="light",
+    pins=(("n-1", 2),),
+    effort=0,
+)
+
+
+def test_its_words_say_it_again() -> None:
+    made = parser()
+    words = [f"{word}=true" if word in made.bare() else word for word in option_words(given(CHANGED))]
+    assert drain_options.policy_from(made.parse_args(words)) == CHANGED
+
+
+def test_what_is_given_is_what_differs_and_what_is_always_said() -> None:
+    assert given(DrainPolicy()) == usual(DrainPolicy) and given(Limits()) == {}
+    assert given(Limits(not_ready=0, ready_s=0.0)) == {"stop-not-ready": "0", "no-wait-ready": True}
+    assert given(CHANGED).keys() > usual(DrainPolicy).keys()
+
+
+def test_in_json_every_option_has_its_name() -> None:
+    found = plain(CHANGED)
+    assert len(found) == len(options_of(DrainPolicy))
+    assert found["waitJobsSeconds"] == 90 and found["surge"] == 0 and found["podSelector"] is None
+    assert found["assumeBudgets"] == [{"budget": "shop/cart", "away": 2}]
+    assert found["pins"] == [{"node": "n-1", "wave": 2}]
+
+
+def test_a_flag_that_says_two_things_contradicts_itself() -> None:
+    assert agreed("--pin", [("a", 1), ("a", 1), ("b", 2)]) == {"a": 1, "b": 2}
+    with pytest.raises(UsageError, match="--pin contradicts itself: 1 and 2 for a"):
+        agreed("--pin", [("a", 1), ("a", 2)])
+    with pytest.raises(UsageError, match="--pin contradicts itself"):
+        drain_options.policy_from(parser().parse_args(["--pin", "a=1", "--pin", "a=2"]))
