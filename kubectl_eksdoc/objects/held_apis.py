@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS
 from kubectl_eksdoc.objects import helm_releases
 from kubectl_eksdoc.objects.helm_releases import Kept
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of

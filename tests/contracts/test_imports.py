@@ -31,6 +31,7 @@ PLANTED = (
     ("core/rules/budgets.py", "random", "Core is pure"),
     ("core/plan/drain/policy.py", "msgspec", "Core is pure"),
     ("core/model/nodes.py", "os", "Core is pure"),
+    ("core/rules/upgrades/calendar.py", "kubectl_eksdoc.knowledge.planted", "Only core.model.knowledge reads"),
     ("render/look.py", "subprocess", "Flows and render touch no"),
     ("flows/ports.py", "socket", "Flows and render touch no"),
     ("host/dialling.py", "kubernetes", "Only kube speaks to a cluster"),

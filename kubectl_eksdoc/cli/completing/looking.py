@@ -167,7 +167,7 @@ def _fixes(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _minors(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
+    from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
 
     return (Name(f"{READ_TO.major}.{minor}") for minor in range(READ_TO.minor, _OLDEST_MINOR, -1))
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.check_needs import FURTHER, Need
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import OLDEST, going, gone_before
 
 METRICS = Resource("", "/metrics", namespaced=False)

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.rights.checks import written
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.check_needs import FURTHER
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.demo.interruption.cluster import logs

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 
 def sourced(text: str, source: Source) -> str:

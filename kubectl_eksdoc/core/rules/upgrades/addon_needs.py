@@ -12,6 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.compatibility_rows import TABLES, Promise, Row, Table
 from kubectl_eksdoc.core.rules.upgrades.skew import kube_proxy_skew
@@ -25,7 +26,7 @@ from kubectl_eksdoc.core.rules.upgrades.software import (
     VPC_CNI,
     Software,
 )
-from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source, Verdict, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Verdict, in_words, minor_of
 
 AL2023 = "AL2023"
 

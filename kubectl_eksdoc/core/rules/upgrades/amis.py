@@ -14,9 +14,10 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.sockets import DOCKERSHIM_ENDS
-from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source, Verdict, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Verdict, in_words, minor_of
 
 
 class Family(str, Enum):

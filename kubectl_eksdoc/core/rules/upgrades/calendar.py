@@ -18,9 +18,9 @@ from enum import Enum
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source, file, records
 from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.rules.upgrades.calendar_rows import AS_OF, ROWS, CalendarRow
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 HOURS_A_MONTH = 730
 STANDARD_PRICE, EXTENDED_PRICE = Decimal("0.10"), Decimal("0.60")
@@ -32,6 +32,24 @@ STANDARD_POLICY, EXTENDED_POLICY = "STANDARD", "EXTENDED"
 """``upgradePolicy.supportType``: a wish for the end of standard support, not what is being billed."""
 
 LIVE = Source("EKS, DescribeClusterVersions")
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarRow:
+    """Days in UTC. `released`: on EKS; `upstream`: by Kubernetes, None where that was not read. `extended_ends` is None
+    for versions that never had extended support."""
+
+    version: Version
+    upstream: date | None
+    released: date
+    standard_ends: date
+    extended_ends: date | None
+    source: Source
+
+
+ROWS = records(CalendarRow, "calendar")
+AS_OF = date.fromisoformat(file("calendar")["source"]["read"])
+"""When they were read; what DescribeClusterVersions says now is newer."""
 
 
 class Phase(str, Enum):
@@ -145,7 +163,7 @@ _PHASES = {
 
 def _by_table(row: CalendarRow, day: date, instead: str) -> Support:
     phase = _phase(day, row.standard_ends, row.extended_ends)
-    source = Source(f"EKS calendar of {AS_OF.isoformat()}: {row.note or 'EKS user guide'}", row.confidence)
+    source = Source(f"EKS calendar of {AS_OF.isoformat()}: {row.source.document}", row.source.confidence)
     return Support(row.version, phase, day, row.standard_ends, row.extended_ends, source, AS_OF, instead)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.software import (
     ARGO_CD,
@@ -21,7 +22,6 @@ from kubectl_eksdoc.core.rules.upgrades.software import (
     NODE_TERMINATION_HANDLER,
     Software,
 )
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 
 class Promise(str, Enum):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
+from kubectl_eksdoc.core.model.knowledge import Source
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
 
 GUIDE = Source("kubernetes.io, Deprecated API Migration Guide")
 PLUGIN = "kubectl convert is a plugin of its own (kubectl-convert); it knows Kubernetes' own kinds, no custom resources"

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import of_resource
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, of_resource
 
 METRIC = "apiserver_requested_deprecated_apis"
 CAVEAT = (

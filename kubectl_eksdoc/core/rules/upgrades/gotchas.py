@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.knowledge import Source, read_to, records
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, beyond, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import beyond, minor_of
 
 
 class About(str, Enum):
@@ -57,14 +58,19 @@ class Gotcha:
     source: Source
 
 
-def on_the_way(notes: tuple[Gotcha, ...], now: Version, target: Version, when: When) -> tuple[Gotcha, ...]:
-    """Those of `notes` (`release_notes.RELEASE_NOTES`) that `when` brings from `now`, exclusive, to `target`. For nodes
-    `now` is the version of their kubelets."""
+RELEASE_NOTES = records(Gotcha, "release_notes")
+"""The oldest first."""
+
+
+def on_the_way(now: Version, target: Version, when: When) -> tuple[Gotcha, ...]:
+    """Those that `when` brings from `now`, exclusive, to `target`. For nodes `now` is the version of their kubelets."""
     here, there = minor_of(now), minor_of(target)
-    return tuple(each for each in notes if each.when is when and here < each.version and not there < each.version)
+    return tuple(
+        each for each in RELEASE_NOTES if each.when is when and here < each.version and not there < each.version
+    )
 
 
-READ_TO = Version(1, 36)
+READ_TO = read_to("release_notes")
 """The last version whose notes were read."""
 
 

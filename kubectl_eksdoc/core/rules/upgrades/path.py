@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 ONE_AT_A_TIME = Source("EKS user guide, update-cluster; botocore eks, UpdateClusterVersion")
 FREE_ADDRESSES = 5

@@ -7,12 +7,51 @@ what Kubernetes itself brings is here, nothing of custom resources.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.knowledge import Source, read_to, records
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO, ROWS, RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.sourced import beyond, in_words, minor_of
 
+READ_TO = read_to("removed_apis")
+"""The last release whose removals are done; those of later ones are planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedApi:
+    """`kind` in `api_version` is not served from `removed` on. `resource` is its plural name, "" for a kind that only
+    clients use. `replacement` as the source words it, "" where it names none; see `removed_apis.instead`."""
+
+    api_version: str
+    kind: str
+    resource: str
+    removed: Version
+    source: Source
+    introduced: Version | None = None
+    deprecated: Version | None = None
+    replacement: str = ""
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
+
+    @property
+    def alpha(self) -> bool:
+        """An API server has to be told to serve it, and that of EKS is not."""
+        return "alpha" in self.version and bool(self.resource)
+
+    @property
+    def planned(self) -> bool:
+        """Its removal is announced, not seen."""
+        return self.removed > READ_TO
+
+
+ROWS = records(RemovedApi, "removed_apis")
 _BY_KIND: Mapping[tuple[str, str], RemovedApi] = {(row.api_version, row.kind): row for row in ROWS}
 _BY_RESOURCE: Mapping[tuple[str, str], RemovedApi] = {
     (row.api_version, row.resource): row for row in ROWS if row.resource

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source, Verdict, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Verdict, in_words, minor_of
 
 POLICY = Source("kubernetes.io, Version Skew Policy; EKS user guide, update-cluster")
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 DOCKERSHIM_ENDS = Version(1, 24)
 """Nodes of this version, or of AMIs for it, have no Docker; what is said here of "then" is said of them."""

@@ -1,4 +1,4 @@
-"""Where a fact is from and how sure it is, and the answer "does it fit": what every table of upgrades speaks in."""
+"""The answer "does it fit": what every table of upgrades speaks in."""
 
 from __future__ import annotations
 
@@ -6,21 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """`document`: a page, a file of a repository, or an API's model."""
-
-    document: str
-    confidence: Confidence = Confidence.HIGH
-
-    @property
-    def doubt(self) -> str:
-        """``confidence: medium``, "" where it is high."""
-        return "" if self.confidence is Confidence.HIGH else f"confidence: {self.confidence.value}"
 
 
 class Fit(str, Enum):

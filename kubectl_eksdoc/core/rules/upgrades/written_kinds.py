@@ -1,7 +1,7 @@
 """Of which resources the objects are looked at, to find what was written in a version that goes or is gone.
 
 An object is listed in any version that the server serves; the newest that is known comes first, and the older ones
-stand beside it. Source of what is served: `removed_api_rows`.
+stand beside it. Source of what is served: `removed_apis`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS, RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import gone_on_the_way, instead
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS, RemovedApi, gone_on_the_way, instead
 from kubectl_eksdoc.core.rules.upgrades.sourced import minor_of
 
 OLDEST = Version(1, 21)

@@ -17,9 +17,8 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
+from kubectl_eksdoc.core.model.knowledge import Source
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, removed_api
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

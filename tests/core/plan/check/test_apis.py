@@ -27,8 +27,7 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks import apis
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS, RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS, RemovedApi, removed_api
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before, resource_of
 from tests.builders import a_cluster
 from tests.core.for_each import for_each

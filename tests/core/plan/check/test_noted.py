@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.check_codes import programs as codes
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.release_notes import RELEASE_NOTES
+from kubectl_eksdoc.core.rules.upgrades.gotchas import RELEASE_NOTES
 from tests.builders import a_node
 from tests.core.plan.check.healthy import a_healthy_cluster, a_program, found, healthy
 

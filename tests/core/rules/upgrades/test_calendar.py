@@ -16,14 +16,15 @@ from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.calendar import (
+    AS_OF,
     EXTRA_A_MONTH,
+    ROWS,
     End,
     Phase,
     Support,
     next_ending,
     support,
 )
-from kubectl_eksdoc.core.rules.upgrades.calendar_rows import AS_OF, ROWS
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 SOURCE = json.loads(
@@ -58,7 +59,7 @@ def _day(text: str | None) -> date | None:
 def test_the_table_is_its_source() -> None:
     assert SOURCE["as_of"] == AS_OF.isoformat()
     ours = [
-        (in_words(r.version), r.upstream, r.released, r.standard_ends, r.extended_ends, r.confidence.value)
+        (in_words(r.version), r.upstream, r.released, r.standard_ends, r.extended_ends, r.source.confidence.value)
         for r in ROWS
     ]
     names = ("upstream_release", "eks_release", "end_standard", "end_extended")

@@ -22,8 +22,14 @@ from kubectl_eksdoc.core.rules.upgrades.amis import (
     runtime_fits,
     way_to,
 )
-from kubectl_eksdoc.core.rules.upgrades.gotchas import READ_TO, About, When, on_the_way, unread
-from kubectl_eksdoc.core.rules.upgrades.release_notes import AL2023_NOTES, RELEASE_NOTES
+from kubectl_eksdoc.core.rules.upgrades.gotchas import (
+    READ_TO,
+    RELEASE_NOTES,
+    About,
+    When,
+    on_the_way,
+    unread,
+)
 from kubectl_eksdoc.core.rules.upgrades.software import SOFTWARE
 from kubectl_eksdoc.core.rules.upgrades.sourced import Fit
 
@@ -153,7 +159,7 @@ def test_the_need_of_al2023_is_said_once() -> None:
 
 
 def ids(now: int, target: int, when: When) -> list[str]:
-    return [each.id for each in on_the_way(RELEASE_NOTES, v(now), v(target), when)]
+    return [each.id for each in on_the_way(v(now), v(target), when)]
 
 
 def test_notes_on_a_path() -> None:
@@ -177,7 +183,7 @@ def test_every_minor_from_1_21_on_was_read() -> None:
 
 
 def test_notes_can_be_told_apart_and_asked_of_a_cluster() -> None:
-    notes = (*RELEASE_NOTES, *AL2023_NOTES)
+    notes = RELEASE_NOTES
     assert len({each.id for each in notes}) == len(notes)
     known = {each.name for each in SOFTWARE}
     for note in notes:

@@ -14,8 +14,10 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.conversions import by_hand, convert, convertible
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO, ROWS, RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import (
+    READ_TO,
+    ROWS,
+    RemovedApi,
     gone,
     gone_on_the_way,
     instead,

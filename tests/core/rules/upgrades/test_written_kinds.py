@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS, removed_api
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before, resource_of
 
 

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model import addon_codes
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.core.model.check_codes import programs as codes
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.asking import eks
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
@@ -23,7 +24,7 @@ from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import aws
 from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.core.rules.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _LISTED = Source("EKS, DescribeAddonVersions")
 _SKEW = Source("kubernetes.io, Version Skew Policy")

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.path import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _ROLLBACK = Source("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
 

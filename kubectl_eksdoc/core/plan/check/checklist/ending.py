@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.check_codes import nodes as node_codes
 from kubectl_eksdoc.core.model.commands import kubectl, shell
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.asking import check
@@ -13,7 +14,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.owners import maker
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import number
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 _GUIDE = Source("EKS user guide, update-cluster and fargate-pod-patching")
 _RESTARTED = ("Deployment", "StatefulSet")

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status, Subject
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group
@@ -26,7 +27,6 @@ from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import listed
 from kubectl_eksdoc.core.plan.drain.handoff.instead import STOP
 from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
 MINUTES = 15

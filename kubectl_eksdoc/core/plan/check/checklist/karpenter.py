@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.core.model.commands import patch, saved, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _DRIFT = Source("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
 _NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'

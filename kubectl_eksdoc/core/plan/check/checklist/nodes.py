@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
@@ -21,7 +22,7 @@ from kubectl_eksdoc.core.plan.check.wording import aws, in_region, name_of, numb
 from kubectl_eksdoc.core.rules.upgrades.amis import Way
 from kubectl_eksdoc.core.rules.upgrades.skew import kubelet_skew
 from kubectl_eksdoc.core.rules.upgrades.software import CLUSTER_AUTOSCALER
-from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, in_words, minor_of
 
 _GUIDE = Source("EKS user guide, managed-node-update-behavior")
 _SELF = Source("EKS user guide, update-workers", Confidence.MEDIUM)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.check_codes import programs as program_codes
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.path import ROLLBACK_LEAVES
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _BEST = Source("EKS best practices, cluster-upgrades", Confidence.MEDIUM)
 _INSIGHTS = Source("EKS user guide, cluster-insights")

@@ -8,10 +8,10 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.leading import led
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 
 class Phase(str, Enum):

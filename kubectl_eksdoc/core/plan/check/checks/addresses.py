@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.managed import groups_unknown, node_groups, nodes_of, subject
@@ -22,7 +23,6 @@ from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import aws, number, sourced
 from kubectl_eksdoc.core.rules.group_updates import surge, unavailable
 from kubectl_eksdoc.core.rules.upgrades.path import FREE_ADDRESSES
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 ZONES = 2
 """The control plane has interfaces in subnets of at least two zones (EKS user guide, network requirements)."""

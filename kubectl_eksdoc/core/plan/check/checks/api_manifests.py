@@ -24,8 +24,7 @@ from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (
 )
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.conversions import by_hand
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import never_had
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, never_had
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _MOST = 10

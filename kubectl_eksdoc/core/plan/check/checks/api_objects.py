@@ -27,7 +27,7 @@ from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.check.wording import doubted, listed
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.core.rules.upgrades.written_versions import KEPT_BY_SERVER, STAYS, innocent

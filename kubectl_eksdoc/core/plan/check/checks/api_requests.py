@@ -22,8 +22,7 @@ from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import (
     DeprecatedRequest,
     deprecated_requests,
 )
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import gone_on_the_way, of_resource
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, gone_on_the_way, of_resource
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 _WHAT = "whether somebody asks for APIs that go on the way"

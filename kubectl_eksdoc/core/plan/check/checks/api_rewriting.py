@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.upgrades.conversions import PLUGIN, by_hand, convertible
 from kubectl_eksdoc.core.rules.upgrades.conversions import convert as converting
-from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import gone, instead, removed_api
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, gone, instead, removed_api
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 

@@ -16,11 +16,12 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import ago, aws, day, listed, name_of, number, sourced
-from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)

@@ -16,7 +16,6 @@ from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.upgrades.amis import family_of_os
 from kubectl_eksdoc.core.rules.upgrades.gotchas import About, Concern, Gotcha, When, on_the_way
 from kubectl_eksdoc.core.rules.upgrades.images import repository
-from kubectl_eksdoc.core.rules.upgrades.release_notes import RELEASE_NOTES
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
 
 JUDGED_ELSEWHERE = frozenset(
@@ -54,11 +53,11 @@ def _notes(facts: CheckFacts) -> Iterator[Finding]:
 def _on_the_way(facts: CheckFacts) -> Iterator[Gotcha]:
     """Those of the control plane from where it is; those of nodes from the oldest kubelet on."""
     way = facts.way
-    yield from on_the_way(RELEASE_NOTES, way.now, way.target, When.CONTROL_PLANE)
+    yield from on_the_way(way.now, way.target, When.CONTROL_PLANE)
     kubelets = [minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None]
     oldest = min(kubelets, default=way.now)
     for when in (When.NODES, When.NEW_GROUPS):
-        yield from on_the_way(RELEASE_NOTES, oldest, way.target, when)
+        yield from on_the_way(oldest, way.target, when)
 
 
 def _concerned(note: Gotcha, there: _There) -> Finding | None:

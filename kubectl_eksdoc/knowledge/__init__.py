@@ -1,0 +1,18 @@
+"""What is known and not observed: records of software, versions, dates and removed APIs, each with source and date.
+
+Belongs here: JSON files, one for each kind of subject, one record for each subject. CONTRIBUTING.md says how to add
+one.
+Never here: code but the function that reads a file. `core.model.knowledge` makes frozen dataclasses of the records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def read(subject: str) -> Any:
+    """The file of that name: a head, and in it ``records``."""
+    import json  # not before something is asked for
+
+    with open(f"{__path__[0]}/{subject}.json", encoding="utf-8") as file:
+        return json.load(file)
