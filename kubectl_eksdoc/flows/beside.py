@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.dns import symptoms as dns_symptoms
 from kubectl_eksdoc.core.plan.interruption import signs
-from kubectl_eksdoc.core.plan.metadata import symptoms as metadata_symptoms
+from kubectl_eksdoc.core.plan.metadata import log_lines as metadata_log_lines
 from kubectl_eksdoc.flows.interruption import Signs
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
 
@@ -190,5 +190,5 @@ class Recording:
         return "".join(f"{line}\n" for line in lines if any(read_in(line) for read_in in _READ))
 
 
-_READ = (metadata_symptoms.tells, dns_symptoms.tells, signs.tells)
+_READ = (metadata_log_lines.tells, dns_symptoms.tells, signs.tells)
 _JUDGED_METRICS = "karpenter_interruption_"

@@ -22,9 +22,10 @@ from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.inside import choose, inside, logs_of
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, pods_cut_off
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, instance_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.ports import InsidePods
@@ -84,6 +85,7 @@ def plan_imds(
     port: InsidePods | None = None,
     whole: Cluster | None = None,
     reach: Reach = Reach(),
+    assumed: Assumed | None = None,
 ) -> MetadataPlan:
     """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
     snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`.
@@ -92,7 +94,7 @@ def plan_imds(
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster)
+    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed)
     return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops, reach)
 
 
@@ -153,7 +155,7 @@ def with_pods(facts: MetadataFacts, hops: int, port: InsidePods) -> MetadataFact
         ClusterError: the cluster cannot be talked to.
     """
     now = facts.cluster.observed_at
-    chosen = choose(pods_cut_off(facts, hops), now)
+    chosen = choose(worth_a_look(facts, hops), now)
     containers = port.containers([pod.key for pod in chosen.pods])
     asked = {pod.key: _logs(pod, containers[pod.key], now) for pod in chosen.pods}
     logs = port.logs([log for each in asked.values() for log in each])

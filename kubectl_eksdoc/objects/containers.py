@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.containers import Container, Runs
+from kubectl_eksdoc.core.model.containers import TOLD_VARIABLES, Container, Runs
 from kubectl_eksdoc.objects.single import NoSuchObject
-from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
 
 class Variable(Lean):
     name: str | None = None
+    value: msgspec.Raw = NO_RAW
+    value_from: msgspec.Raw = NO_RAW
 
 
 class Described(Lean):
@@ -40,10 +43,12 @@ class Fares(Lean):
 
 class Spec(Lean):
     containers: list[Described] | None = None
+    init_containers: list[Described] | None = None
 
 
 class Status(Lean):
     container_statuses: list[Fares] | None = None
+    init_container_statuses: list[Fares] | None = None
 
 
 class Inside(Lean):
@@ -55,7 +60,7 @@ _decode = msgspec.json.Decoder(Inside).decode
 
 
 def containers_of(raw: bytes) -> tuple[Container, ...]:
-    """Init containers are left out: what they need they needed once.
+    """Of its spec's order, its init containers last.
 
     Raises:
         NoSuchObject: it is no pod; the message says where it differs.
@@ -64,11 +69,13 @@ def containers_of(raw: bytes) -> tuple[Container, ...]:
         pod = _decode(raw)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise NoSuchObject(str(error)) from error
-    fares = {each.name: each for each in (pod.status or Status()).container_statuses or ()}
-    return tuple(_container(each, fares.get(each.name) or Fares()) for each in (pod.spec or Spec()).containers or ())
+    spec, status = pod.spec or Spec(), pod.status or Status()
+    fares = {each.name: each for each in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
+    running = [_container(each, fares.get(each.name) or Fares(), False) for each in spec.containers or ()]
+    return (*running, *(_container(each, fares.get(each.name) or Fares(), True) for each in spec.init_containers or ()))
 
 
-def _container(given: Described, fares: Fares) -> Container:
+def _container(given: Described, fares: Fares, init: bool) -> Container:
     return Container(
         given.name or "",
         given.image or "",
@@ -80,7 +87,17 @@ def _container(given: Described, fares: Fares) -> Container:
         fares.last_state is not None and fares.last_state.terminated is not None,
         _ended_as(fares),
         fares.restart_count or 0,
+        init,
+        tuple(_values(given.env or ())),
     )
+
+
+def _values(variables: Iterable[Variable]) -> Iterator[tuple[str, str]]:
+    """Of those that are looked at, "" for one without a value; one that comes from elsewhere has none here."""
+    for each in variables:
+        if each.name in TOLD_VARIABLES and not bytes(each.value_from):
+            value = msgspec.json.decode(each.value) if bytes(each.value) else ""
+            yield each.name, value if isinstance(value, str) else ""
 
 
 def _ended_as(fares: Fares) -> str:

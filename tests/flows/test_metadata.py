@@ -164,4 +164,4 @@ def test_a_pod_of_that_name_elsewhere_is_named() -> None:
 
 def test_pods_that_were_not_scheduled_are_on_no_group() -> None:
     pending = replace(cluster(), pods=(a_pod("p", node=""),))
-    assert not any(group.sufferers for group in plan_imds(pending, Account().tell, 2).groups)
+    assert not any(group.affected for group in plan_imds(pending, Account().tell, 2).groups)

@@ -8,10 +8,10 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Calls, Pod
-from kubectl_eksdoc.core.plan.metadata.consumers import Started
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
-from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
+from kubectl_eksdoc.core.plan.metadata.programs import Started
 from kubectl_eksdoc.flows.metadata import with_pods
 from tests.builders import a_cluster, a_node, a_pod
 
@@ -56,4 +56,4 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     assert facts.inside["shop/b"].seen is None and facts.inside["shop/c"].unknown == (DENIED,)
     assert facts.not_looked_into == 0
     (group,) = plan_metadata(facts, 2).groups
-    assert [each.pod.name for each in group.of(Suffering.BROKEN)] == ["a"]
+    assert [each.pod.name for each in group.of(Effect.BROKEN)] == ["a"]

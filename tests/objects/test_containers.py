@@ -21,7 +21,8 @@ def only(status: dict[str, Any], **given_: Any) -> Container:
         "spec": {"containers": [{"name": "app", "image": "app:1", **given_}], "initContainers": [{"name": "init"}]},
         "status": {"containerStatuses": [{"name": "other", "ready": True}, {"name": "app", **status}]},
     }
-    (found,) = containers_of(json.dumps(doc).encode())
+    found, init = containers_of(json.dumps(doc).encode())
+    assert init == Container("init", init=True)
     return found
 
 
@@ -44,7 +45,14 @@ def test_with_what_it_was_started() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {}}]
     found = only({}, command=["/bin/app", "--x"], args=["--y=1"], env=env)
     assert found.arguments == ("/bin/app", "--x", "--y=1") and found.variables == ("A", "B")
-    assert not found.more_variables
+    assert not found.more_variables and found.values == ()
+    told = [
+        {"name": "AWS_REGION"},
+        {"name": "AWS_EC2_METADATA_DISABLED", "value": "true"},
+        {"name": "PW", "value": "x"},
+    ]
+    told += [{"name": "AWS_DEFAULT_REGION", "valueFrom": {"configMapKeyRef": {}}}]
+    assert only({}, env=told).values == (("AWS_REGION", ""), ("AWS_EC2_METADATA_DISABLED", "true")), "no other value"
     assert only({}, envFrom=[{"secretRef": {"name": "s"}}]).more_variables and not only({}, envFrom=[]).more_variables
 
 

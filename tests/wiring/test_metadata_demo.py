@@ -9,9 +9,9 @@ import pytest
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
 from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
 from kubectl_eksdoc.embedded.demo.metadata.world import ESTATE
 from kubectl_eksdoc.flows.metadata import KINDS, plan_imds
@@ -78,7 +78,7 @@ def test_every_kind_is_there_once(plan: MetadataPlan) -> None:
     assert {each.alike.owner for each in plan.groups} == set(NodeOwner)
 
 
-def suffering(plan: MetadataPlan, how: Suffering) -> dict[str, set[str]]:
+def effect(plan: MetadataPlan, how: Effect) -> dict[str, set[str]]:
     """The groups of those that suffer so, by the beginning of their pods' names."""
     found: dict[str, set[str]] = {}
     for each in plan.groups:
@@ -88,12 +88,12 @@ def suffering(plan: MetadataPlan, how: Suffering) -> dict[str, set[str]]:
 
 
 def test_who_suffers_and_who_does_not(plan: MetadataPlan) -> None:
-    assert suffering(plan, Suffering.BROKEN) == {"aws-load-balancer-controller": {"green"}}
-    assert suffering(plan, Suffering.WILL_BREAK) == {"cluster-autoscaler": {"reports"}}
-    possible = suffering(plan, Suffering.POSSIBLE)
-    assert possible["fraud"] == {"payments"} and possible["exports"] == {"reports"} and possible["nightly"] == {""}
+    assert effect(plan, Effect.BROKEN) == {"aws-load-balancer-controller": {"green"}}
+    assert effect(plan, Effect.WILL_BREAK) == {"cluster-autoscaler": {"reports"}}
+    unlikely = effect(plan, Effect.NO_KNOWN_NEED)
+    assert unlikely["fraud"] == {"payments"} and unlikely["exports"] == {"reports"} and unlikely["nightly"] == {""}
     fine = {"invoices", "thumbnailer", "external-dns", "ebs-csi-controller", "karpenter", "suggest", "wiki"}
-    assert not fine & set(possible)
+    assert not fine & set(unlikely) and not effect(plan, Effect.POSSIBLE)
 
 
 def test_the_controller_is_told_by_its_log(plan: MetadataPlan) -> None:

@@ -19,11 +19,12 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.documents import IMDS_PROBE
-from kubectl_eksdoc.core.rules.metadata_service import POD
+from kubectl_eksdoc.core.rules.metadata_service import OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
     from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
 
 NAME = reading.NAME
 
@@ -38,6 +39,7 @@ Examples:
   %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
+  %(prog)s --assume hops=1,tokens=required
   %(prog)s --fleet 'prod-*' -o wide
   %(prog)s --active
   %(prog)s --nodegroup green --apply --fix instance-options --active
@@ -46,7 +48,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 nobody suffers, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+Exit codes: 0 no pod is affected, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --apply: 0 it is done, 1 something is not as it was meant to be, or nothing was begun, 5 something is not known,
 6 it was broken off, failed or goes on, 7 it is not as it was shown.
 With --active: 0 pods reach it, 1 they do not, 5 not measured; 7 the expectation is wrong, 130 interrupted.
@@ -81,6 +83,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="so many hops a pod is away from it: 2 with a network of its own, 3 with another one below that (nested "
         f"containers, some overlays); default: {POD}",
     )
+    group.add_argument(
+        "--assume",
+        type=_assumed,
+        default=None,
+        metavar="WHAT",
+        help="judge as if the next nodes had hops=N, tokens=required|optional (hops=1,tokens=required), or an AMI of "
+        "AL2023 (ami=AL2023): which pods would break, before they do",
+    )
     unknown_options.add_accepted(group, _codes, "the metadata service")
     since_options.add_to(parser)
     probe_options.add_to(parser)
@@ -97,6 +107,26 @@ def _hops(text: str) -> int:
     return found
 
 
+def _assumed(text: str) -> Assumed:
+    from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
+
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        fits = {
+            "hops": value.isascii() and value.isdigit() and 1 <= int(value or 0) <= 64,
+            "tokens": value in (REQUIRED, OPTIONAL),
+            "ami": value.upper() == AL2023,
+        }
+        if not fits.get(name) or name in found:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
+            )
+        found[name] = value
+    hops = int(found["hops"]) if "hops" in found else None
+    return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
+
+
 def _codes() -> tuple[Code, ...]:
     from kubectl_eksdoc.core.model import metadata_codes, metadata_probe_codes
 
@@ -110,6 +140,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     fleet = fleet_options.fleet_from(args, ("active", "apply", "since"))
     request = Request.from_args(args, words)
+    if request.assumed is not None and (args.apply or args.active):
+        raise UsageError("--assume is a what-if: neither --apply nor --active goes with it")
     fix = fix_options.fix_from(args, request)
     active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None or active is not None:

@@ -109,8 +109,9 @@ def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
     from kubectl_eksdoc.core.plan.metadata.fixes.chosen import NotChosen, chosen, forbidden
     from kubectl_eksdoc.flows.metadata import plan_imds
 
-    plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops)
-    found = chosen(offered(plan, world.cluster, world.vpc, world.profile), fix.name)
+    plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops, world.inside)
+    named = bool(request.groups or request.nodes)
+    found = chosen(offered(plan, world.cluster, world.vpc, world.profile, named), fix.name)
     if isinstance(found, NotChosen):
         raise UsageError(found.why, found.hint)
     return _Shown(found, forbidden(found.act, plan.facts))

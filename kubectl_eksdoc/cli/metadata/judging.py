@@ -44,7 +44,8 @@ def judging(request: Request, around: Surroundings) -> Answer:
     since_options.told(before, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, world.cluster, plan, request.given) if before is not None else None
-    choices = offered(plan, world.cluster, world.vpc, world.profile)
+    named = bool(request.groups or request.nodes)
+    choices = offered(plan, world.cluster, world.vpc, world.profile, named)
     view = MetadataView(plan, request.given, world.recognised, pod, choices, since=beside)
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))
@@ -60,7 +61,8 @@ def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[Meta
     world = reading.opened(request, around)
     whole = None if request.source.live else world.cluster
     reach = reaching.reach(request.source, request.options, world.cluster.identity.context)
-    return world, plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside, whole, reach)
+    cluster, hops = scope.of(world.cluster), request.hops
+    return world, plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed)
 
 
 def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.since_options import since_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
 
 _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
 
@@ -27,6 +31,7 @@ class Request:
     hops: int
     accepted: tuple[str, ...]
     earlier: str = ""
+    assumed: Assumed | None = None
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -48,6 +53,7 @@ class Request:
             args.hops,
             args.accept_unknown,
             since_from(args),
+            args.assume,
         )
 
     @property
@@ -59,6 +65,7 @@ class Request:
             "nodegroup": list(self.groups),
             "hops": self.hops,
             "accept-unknown": list(self.accepted),
+            "assume": str(self.assumed or ""),
             "since": self.earlier,
         }
         if self.pod:

@@ -5,6 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+TOLD_VARIABLES = frozenset(
+    {
+        "AWS_EC2_METADATA_DISABLED",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "ENABLE_SQS_TERMINATION_DRAINING",
+        "RUN_WITH_IRSA",
+        "RUN_IN_CONTAINER",
+    }
+)
+"""The only variables whose values are looked at: any other may be a secret."""
+
 
 class Runs(Enum):
     """What the kubelet says of a container."""
@@ -20,7 +32,8 @@ class Container:
     """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
     are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
-    for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none."""
+    for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none. `init`: an
+    init container. `values`: of the variables in `TOLD_VARIABLES`, as far as the pod has them itself."""
 
     name: str
     image: str = ""
@@ -32,6 +45,8 @@ class Container:
     ended_before: bool = False
     ended_as: str = ""
     restarts: int = 0
+    init: bool = False
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,8 +8,8 @@ from kubectl_eksdoc.core.model.codes import Code
 PODS_BROKEN = Code(
     "imds-pods-broken",
     "Pods fail now because they do not reach the instance metadata service",
-    "They crash, their log has a line that AWS SDKs or known controllers print without it, and on their node a pod on "
-    "a network of its own gets no token.",
+    "Their log has a line that AWS SDKs or known controllers print without it, and on their node a pod on a network of "
+    "its own gets no token, or nobody can tell.",
 )
 PODS_WILL_BREAK = Code(
     "imds-pods-will-break",
@@ -20,14 +20,27 @@ PODS_WILL_BREAK = Code(
 PODS_POSSIBLE = Code(
     "imds-pods-possible",
     "It is not known whether pods need the instance metadata service",
-    "They have a network of their own and no role of their own (IRSA, EKS Pod Identity, access keys), and are cut off "
-    "from it or will be. Whether they call AWS at all cannot be seen from outside.",
+    "A known program has a network of its own, is cut off or will be, and what it was given otherwise is not known. "
+    "Pods that have no role of their own (IRSA, EKS Pod Identity, access keys) and of which nothing says that they "
+    "call AWS are counted, and pass.",
 )
 NEXT_DIFFERS = Code(
     "imds-next-differs",
     "The next node answers pods otherwise than those that run",
     "What makes the nodes was changed since they were made, or they were changed by hand: the next scale-up or update "
     "brings nodes with another verdict for pods.",
+)
+TOKENS_REQUIRED = Code(
+    "imds-tokens-required",
+    "The next node answers no request without a token (IMDSv1)",
+    "HttpTokens is optional on the nodes that run and required on the next ones. Which programs still speak IMDSv1 "
+    "cannot be seen from outside; CloudWatch counts their requests (MetadataNoToken).",
+)
+SUCCESSOR = Code(
+    "imds-successor",
+    "Pods would lose the instance metadata service on the AL2023 group that comes after this one",
+    "The node group has AMIs of AL2, of which there are none from Kubernetes 1.33 on. EKS gives nodes of AL2023 a hop "
+    "limit of 1 and requires IMDSv2, if no launch template says otherwise.",
 )
 NODES_UNKNOWN = Code(
     "imds-nodes-unknown",

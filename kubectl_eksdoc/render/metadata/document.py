@@ -12,11 +12,11 @@ from typing import cast
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_PROBE
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
 from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
 from kubectl_eksdoc.core.plan.metadata.sources import Service
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering
 from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import Verdict
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings, subject
@@ -55,9 +55,9 @@ def _group(group: GroupPlan, choice: Choice) -> Fields:
         "next": _service(alike.next, alike.later),
         "changed": alike.by_hand,
         "pods": {
-            "brokenNow": _sufferers(group.of(Suffering.BROKEN)),
-            "willBreak": _sufferers(group.of(Suffering.WILL_BREAK)),
-            "possible": _counted(group.of(Suffering.POSSIBLE)),
+            "brokenNow": _affected(group.of(Effect.BROKEN)),
+            "willBreak": _affected(group.of(Effect.WILL_BREAK)),
+            "possible": _counted(group.of(Effect.POSSIBLE)),
         },
         "fixes": [fix(each) for each in choice.fixes],
         "cannot": strings(choice.cannot),
@@ -89,11 +89,11 @@ def _options(options: MetadataOptions) -> Fields:
     }
 
 
-def _sufferers(found: Sequence[Sufferer]) -> list[Json]:
-    return [_sufferer(each) for each in found]
+def _affected(found: Sequence[AffectedPod]) -> list[Json]:
+    return [_affected_pod(each) for each in found]
 
 
-def _sufferer(found: Sufferer) -> Fields:
+def _affected_pod(found: AffectedPod) -> Fields:
     return {
         "namespace": found.pod.namespace,
         "name": found.pod.name,
@@ -103,7 +103,7 @@ def _sufferer(found: Sufferer) -> Fields:
     }
 
 
-def _counted(found: Sequence[Sufferer]) -> list[Json]:
+def _counted(found: Sequence[AffectedPod]) -> list[Json]:
     """By whose they are: nine hundred pods are not a list."""
     owners = Counter(owner_of(each.pod) for each in found)
     ordered = sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name))
@@ -118,7 +118,7 @@ def _pod(found: OnePod) -> Fields:
         "hops": found.hops,
         "verdict": found.here.reach.value,
         "why": found.here.why,
-        "suffering": None if found.sufferer is None else found.sufferer.suffering.value,
-        "wayOut": None if found.sufferer is None else found.sufferer.way_out,
+        "suffering": None if found.affected_pod is None else found.affected_pod.effect.value,
+        "wayOut": None if found.affected_pod is None else found.affected_pod.way_out,
         "sentence": found.sentence,
     }

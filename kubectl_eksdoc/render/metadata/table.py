@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
 from kubectl_eksdoc.core.plan.metadata.sources import instance_of, service_now
-from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
@@ -84,7 +84,7 @@ def _causes(groups: tuple[GroupPlan, ...]) -> tuple[list[Column], list[Row]]:
 def _cause(group: GroupPlan) -> Row:
     alike = group.alike
     tokens, hops = _options(alike)
-    counts = [len(group.of(each)) for each in Suffering]
+    counts = [len(group.of(each)) for each in (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)]
     return [
         alike.name or f"({alike.owner.value})",
         alike.owner.value,

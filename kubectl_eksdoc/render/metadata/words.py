@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.text import counted
 
@@ -61,7 +61,7 @@ def _nodes(plan: MetadataPlan, reach: Reach) -> int:
 
 def pods(plan: MetadataPlan) -> str:
     """``2 pods are broken now, 1 will break, 31 may need it``."""
-    broken, breaking, possible = (sum(len(group.of(each)) for group in plan.groups) for each in Suffering)
+    broken, breaking, possible, _ = (sum(len(group.of(each)) for group in plan.groups) for each in Effect)
     found = []
     if broken:
         found.append(f"{counted(broken, 'pod')} {'is' if broken == 1 else 'are'} broken now")
@@ -69,7 +69,7 @@ def pods(plan: MetadataPlan) -> str:
         found.append(f"{counted(breaking, 'pod')} will break")
     if possible:
         found.append(f"{counted(possible, 'pod')} may need it")
-    return ", ".join(found) or "no pod is known to suffer"
+    return ", ".join(found) or "no pod is known to be affected"
 
 
 def sentence(group: GroupPlan) -> str:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
+from kubectl_eksdoc.core.model.pods import Calls
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.kube.aws_access import AwsWanted
@@ -91,7 +92,8 @@ class Desk:
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """As a reader."""
-        pods = [a_pod(f"p{at}", node=each.name) for at, each in enumerate(self.nodes)]
+        calls = Calls(images=("eks/aws-load-balancer-controller:v2.13.0",))
+        pods = [a_pod(f"p{at}", node=each.name, calls=calls) for at, each in enumerate(self.nodes)]
         known = NodeClass("default", SaidOptions("required", self.hop_limit))
         return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=self.who)
 

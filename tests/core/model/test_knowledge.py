@@ -14,6 +14,8 @@ import pytest
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source, file, made, records
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.metadata.log_lines import LogLine
+from kubectl_eksdoc.core.plan.metadata.programs import Program
 from kubectl_eksdoc.core.rules.upgrades.calendar import CalendarRow
 from kubectl_eksdoc.core.rules.upgrades.gotchas import Gotcha
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
@@ -31,6 +33,8 @@ class Subject:
 
 
 SUBJECTS = {
+    "metadata_log_lines": Subject(LogLine, ("text",)),
+    "metadata_programs": Subject(Program, ("name",)),
     "calendar": Subject(CalendarRow, ("version",)),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "release_notes": Subject(Gotcha, ("id",)),

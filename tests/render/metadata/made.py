@@ -1,4 +1,4 @@
-"""A plan with every kind of cause and of sufferer, for the formats."""
+"""A plan with every kind of cause and of affected_pod, for the formats."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, Metad
 from kubectl_eksdoc.core.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
 from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
+from kubectl_eksdoc.core.plan.metadata.log_lines import last_symptom
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
+from kubectl_eksdoc.core.plan.metadata.programs import Started
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
-from kubectl_eksdoc.core.plan.metadata.symptoms import last_symptom
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 
 AL2, AL2023, TWO = MetadataOptions("optional", 2), MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -75,7 +75,7 @@ def facts() -> MetadataFacts:
     inside = {
         "shop/controller": Inside(seen=last_symptom("error: failed to get VPC ID: 169.254.169.254 timed out")),
         "shop/silent": Inside(unknown=(Unknown("not allowed", "get pods/log"),)),
-        "shop/scaler": Inside(Started(("--v=4",), ())),
+        "shop/scaler": Inside(Started(("--cloud-provider=aws",), ())),
     }
     return MetadataFacts(cluster(), told, inside)
 

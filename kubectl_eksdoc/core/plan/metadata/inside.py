@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.consumers import Started, consumer_of
-from kubectl_eksdoc.core.plan.metadata.symptoms import Seen, last_symptom
+from kubectl_eksdoc.core.plan.metadata.log_lines import Read, Seen, read
+from kubectl_eksdoc.core.plan.metadata.programs import Started, needs_of, program_of, program_of_image
 
 MOST = 60
 _STEADY = timedelta(minutes=15)
@@ -28,11 +28,15 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """`started` is None where that is not known; `unknown`: what could not be read."""
+    """`started` is None where that is not known; `seen`: the line of its log that tells that it lacks something;
+    `unknown`: what could not be read; `another`: the line that names another cause; `weak`: one after which programs
+    may go on."""
 
     started: Started | None = None
     seen: Seen | None = None
     unknown: tuple[Unknown, ...] = ()
+    another: Seen | None = None
+    weak: Seen | None = None
 
 
 def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
@@ -50,8 +54,9 @@ def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
 
 
 def _needs(pod: Pod) -> bool:
-    known = [each for each in map(consumer_of, pod.calls.images) if each is not None]
-    return any(not (each.on_host or each.falls_back) for each in known)
+    """By what is known without a look; a role of its own may not be the one that it needs."""
+    program = program_of(pod)
+    return program is not None and not program.on_host and bool(needs_of(program, pod, None, has_role=False))
 
 
 def fails(pod: Pod, now: datetime) -> bool:
@@ -69,9 +74,9 @@ def ended_badly(pod: Pod, done: Set[str]) -> bool:
 def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogOf, ...]:
     """Of those that fail, or of all where none does: what runs now, and before it what ended. Which comes first says
     more."""
-    failing = [each for each in containers if not each.ready or (each.ended_before and fails(pod, now))]
+    failing = [each for each in containers if _failing(each) or (each.ended_before and fails(pod, now))]
     found: list[LogOf] = []
-    for each in failing or containers:
+    for each in failing or [each for each in containers if not each.init]:
         log = LogOf(pod.namespace, pod.name, each.name)
         before = LogOf(pod.namespace, pod.name, each.name, previous=True)
         if each.runs is not Runs.WAITING:
@@ -81,11 +86,19 @@ def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[L
     return tuple(found)
 
 
+def _failing(container: Container) -> bool:
+    """An init container that has ended well is not ready, and does not have to be."""
+    return not (container.ready or (container.init and container.ended_as == "Completed"))
+
+
 def started_of(containers: Sequence[Container]) -> Started | None:
     """Of the program that is known, else of the first: the others stand beside it."""
-    known = (each for each in containers if consumer_of(each.image) is not None)
-    which = next(known, containers[0] if containers else None)
-    return Started(which.arguments, which.variables, which.more_variables) if which is not None else None
+    running = [each for each in containers if not each.init]
+    known = (each for each in running if program_of_image(each.image) is not None)
+    which = next(known, running[0] if running else None)
+    if which is None:
+        return None
+    return Started(which.arguments, which.variables, which.more_variables, which.values)
 
 
 def inside(
@@ -97,9 +110,10 @@ def inside(
     if isinstance(containers, (Absent, Unknown)):
         return Inside(unknown=(_unknown(containers),))
     told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
-    seen = next(filter(None, (last_symptom(text) for text in told if isinstance(text, str))), None)
-    untold = () if seen is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
-    return Inside(started_of(containers), seen, untold)
+    logs_read = [read(text) for text in told if isinstance(text, str)]
+    first = {name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in Read.__slots__}
+    untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
+    return Inside(started_of(containers), first["symptom"], untold, first["another"], first["weak"])
 
 
 def _unknown(given: Absent | Unknown) -> Unknown:

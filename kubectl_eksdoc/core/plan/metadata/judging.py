@@ -13,30 +13,32 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, cut_off, unexplained
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.inside import ended_badly, fails
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off
+from kubectl_eksdoc.core.plan.metadata.inside import Inside, ended_badly, fails
 from kubectl_eksdoc.core.plan.pod_owner import owner_of
-from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, Reach, verdict
+from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 
 _MOST_PODS = 5
 
 
-def judged(alike: NodesAlike, sufferers: Sequence[Sufferer], hops: int = POD) -> Iterator[Finding]:
+def judged(alike: NodesAlike, affected: Sequence[AffectedPod], hops: int = POD) -> Iterator[Finding]:
     """Of one group; pods of one owner that suffer alike are one finding. `hops` are needed."""
-    for suffering in (Suffering.BROKEN, Suffering.WILL_BREAK):
-        for same in _together(each for each in sufferers if each.suffering is suffering):
+    for effect in (Effect.BROKEN, Effect.WILL_BREAK):
+        for same in _together(each for each in affected if each.effect is effect):
             yield _of_pods(alike, same, hops)
-    yield from _next(alike, sufferers)
-    yield from _unknown(alike)
+    yield from _next(alike, affected)
+    yield from _tokens(alike)
 
 
-def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Of no group alone."""
     yield from _possible(facts, groups)
+    yield from _unlikely(facts, groups)
+    yield from _unknown(facts, [alike for alike, _ in groups])
     identities = facts.told.identities
-    if any(sufferers for _, sufferers in groups) and isinstance(identities, Unknown):  # else it does not matter
+    if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # else it does not matter
         yield Finding(
             codes.ROLES_UNKNOWN,
             Severity.LOW,
@@ -110,7 +112,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
         )
 
 
-def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Pods on nodes that are not there; on none yet, where nothing else was asked about."""
     nodes = {name for alike, _ in groups for name in alike.nodes}
     pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
@@ -127,17 +129,17 @@ def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[S
         )
 
 
-def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """Pods that fail where they do not reach the service, with a log that was read and says nothing that is known."""
-    told = {each.pod.key for _, sufferers in groups for each in sufferers}
+    told = {each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED}
     alike_of = {name: alike for alike, _ in groups for name in alike.nodes}
     done = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
     found = [
         pod
         for pod in facts.cluster.pods
         if pod.node in alike_of and pod.key not in told and _lacks(pod, alike_of[pod.node])
-        if (ended_badly(pod, done) if pod.finished else fails(pod, facts.cluster.observed_at))
-        if not ((looked := facts.inside.get(pod.key)) and looked.unknown)
+        if (looked := facts.inside.get(pod.key, Inside())) and not looked.unknown
+        if (ended_badly(pod, done) if pod.finished else unexplained(pod, looked, facts.cluster.observed_at))
     ]
     if found:
         first = found[0]
@@ -148,10 +150,16 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
             f"{_pods(len(found))} cannot reach the service and {'fails' if len(found) == 1 else 'fail'} for a reason "
             "that is not recognised",
-            tuple(_some([pod.key for pod in found])),
+            (*_some([pod.key for pod in found]), *_weak(facts, found)),
             (Remedy("Read its log.", f"kubectl logs -n {first.namespace} {first.name} --all-containers --tail=50"),),
             "why it fails",
         )
+
+
+def _weak(facts: MetadataFacts, pods: Sequence[Pod]) -> Iterator[str]:
+    """The first line that speaks of the service, which does not show that it is why."""
+    seen = (looked.weak for pod in pods if (looked := facts.inside.get(pod.key)) is not None)
+    yield from (f"its log: {each.line}" for each in [next(filter(None, seen), None)] if each is not None)
 
 
 def _lacks(pod: Pod, alike: NodesAlike) -> bool:
@@ -162,20 +170,22 @@ def _lacks(pod: Pod, alike: NodesAlike) -> bool:
     return isinstance(options, MetadataOptions) and cut_off(verdict(options, HOST))
 
 
-def _together(sufferers: Iterable[Sufferer]) -> list[list[Sufferer]]:
-    found: dict[object, list[Sufferer]] = {}
-    for each in sufferers:
+def _together(affected: Iterable[AffectedPod]) -> list[list[AffectedPod]]:
+    found: dict[object, list[AffectedPod]] = {}
+    for each in affected:
         owner = each.pod.owner.uid if each.pod.owner is not None else each.pod.key
         found.setdefault((owner, each.why, each.way_out), []).append(each)
     return list(found.values())
 
 
-def _of_pods(alike: NodesAlike, same: Sequence[Sufferer], hops: int) -> Finding:
-    broken = same[0].suffering is Suffering.BROKEN
+def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int) -> Finding:
+    broken = same[0].effect is Effect.BROKEN
     pods = sorted(each.pod.key for each in same)
     how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
     count = _pods(len(same))
     evidence = [*_some(pods), f"nodes: {_group(alike)}, {alike.now.by or alike.next.by}"]
+    if same[0].line:
+        evidence.append(f"its log: {same[0].line}")
     if same[0].source:
         evidence.append(f"source: {same[0].source}")
     return Finding(
@@ -185,7 +195,7 @@ def _of_pods(alike: NodesAlike, same: Sequence[Sufferer], hops: int) -> Finding:
         owner_of(same[0].pod),
         f"{count} {how}: {same[0].why}; {same[0].where}",
         tuple(evidence),
-        (*_until_then(alike, hops), Remedy(_sentence(same[0].way_out), when=When.TOMORROW)),
+        (*(_until_then(alike, hops) if same[0].asks else ()), Remedy(_sentence(same[0].way_out), when=When.TOMORROW)),
     )
 
 
@@ -204,11 +214,11 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
         )
 
 
-def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """One for all: the groups are its evidence."""
     evidence, total = [], 0
-    for alike, sufferers in groups:
-        found = [each for each in sufferers if each.suffering is Suffering.POSSIBLE]
+    for alike, affected in groups:
+        found = [each for each in affected if each.effect is Effect.POSSIBLE]
         owners = {owner_of(each.pod): each.why for each in found}
         reasons = sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
         if found:
@@ -221,18 +231,34 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
             Severity.LOW,
             Status.UNKNOWN,
             _cluster(facts),
-            f"{_pods(total)} may need it, and nobody can see from outside whether they do",
+            f"{_pods(total)} may break, and whether {'it does' if total == 1 else 'they do'} is not known",
             tuple(evidence),
             (Remedy(_ROLES, when=When.TOMORROW),),
-            missing="whether they call AWS",
+            missing="what they ask the service for",
         )
 
 
-def _next(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]:
+def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+    """Pods of which nothing says that they call AWS are no reason for anything; one line names them."""
+    found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
+    if found:
+        owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
+        yield Finding(
+            codes.PODS_POSSIBLE,
+            Severity.INFO,
+            Status.PASS,
+            _cluster(facts),
+            f"{_pods(len(found))} cannot reach it and {'has' if len(found) == 1 else 'have'} no role, and nothing says "
+            "that AWS is called: no known program, no such line in a log",
+            tuple(_some(owners)),
+        )
+
+
+def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
     if not alike.changes:
         return
     worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
-    fails = worse and bool(sufferers)
+    fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
     yield Finding(
         codes.NEXT_DIFFERS,
         Severity.MEDIUM if fails else Severity.LOW,
@@ -244,23 +270,72 @@ def _next(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]
     )
 
 
-def _unknown(alike: NodesAlike) -> Iterator[Finding]:
-    said = [(alike.now, True, alike.here), (alike.next, False, alike.later)]
-    for service, now, found in said:
-        when = "now" if now else "on the next node"
-        if found.reach is not Reach.UNKNOWN:
-            continue
-        missing = service.options.missing if isinstance(service.options, Unknown) else ""
+def _tokens(alike: NodesAlike) -> Iterator[Finding]:
+    """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
+    now, later = alike.now.options, alike.next.options
+    if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
+        return
+    if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
         yield Finding(
-            codes.NODES_UNKNOWN,
+            codes.TOKENS_REQUIRED,
             Severity.MEDIUM,
             Status.UNKNOWN,
             _subject(alike),
-            f"what pods find {when} is not known: {found.why}",
+            "the nodes that run answer requests without a token (IMDSv1), and the next one does not "
+            f"({alike.next.by}): programs that speak IMDSv1 only will fail there",
             tuple(_some(alike.nodes)),
-            (allow(missing) if missing else _measured(alike.nodes[0]) if now else Remedy(_LOOK),),
-            missing or f"the metadata options {when}",
+            (Remedy(_COUNT_V1),),
+            "whether programs there speak IMDSv1",
         )
+
+
+_COUNT_V1 = (
+    "Look at CloudWatch's metric MetadataNoToken of these instances (namespace AWS/EC2): 0 over some weeks means that "
+    "nobody asks without a token. Old SDKs, and fluent-bit with imds_version v1, do."
+)
+
+
+def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
+    """One for each right that is missing, however many groups it is about; else one for each group and time."""
+    by_right: dict[str, list[tuple[NodesAlike, bool]]] = {}
+    for alike in all_alike:
+        for service, now, found in ((alike.now, True, alike.here), (alike.next, False, alike.later)):
+            if found.reach is not Reach.UNKNOWN:
+                continue
+            missing = service.options.missing if isinstance(service.options, Unknown) else ""
+            if missing:
+                by_right.setdefault(missing, []).append((alike, now))
+                continue
+            yield Finding(
+                codes.NODES_UNKNOWN,
+                Severity.MEDIUM,
+                Status.UNKNOWN,
+                _subject(alike),
+                f"what pods find {'now' if now else 'on the next node'} is not known: {found.why}",
+                tuple(_some(alike.nodes)),
+                (_measured(alike.nodes[0]) if now else Remedy(_LOOK),),
+                f"the metadata options {'now' if now else 'on the next node'}",
+            )
+    for missing, about in by_right.items():
+        yield _without_right(facts, missing, about)
+
+
+def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+    groups = list(dict.fromkeys(alike for alike, _ in about))
+    first, now = about[0]
+    when = sorted({"now" if now else "on the next node" for _, now in about})
+    names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
+    why = (first.here if now else first.later).why
+    return Finding(
+        codes.NODES_UNKNOWN,
+        Severity.MEDIUM,
+        Status.UNKNOWN,
+        _subject(first) if len(groups) == 1 else _cluster(facts),
+        f"what pods find {' and '.join(when)} is not known: {why}",
+        tuple(_some(names)),
+        (allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),
+        missing,
+    )
 
 
 def _pods(count: int) -> str:

@@ -7,20 +7,20 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, cut_off
 from kubectl_eksdoc.core.plan.metadata.inside import fails
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, cut_off
 from kubectl_eksdoc.core.rules.metadata_service import HOST, Reach, Verdict, verdict
 
 
 @dataclass(frozen=True, slots=True)
 class OnePod:
-    """`hops` to the service; `sufferer` is None where nothing speaks for it that it suffers. `sentence` says all."""
+    """`hops` to the service; `affected_pod` is None where nothing says that it is. `sentence` says all."""
 
     pod: Pod
     hops: int
     here: Verdict
-    sufferer: Sufferer | None
+    affected_pod: AffectedPod | None
     sentence: str
 
 
@@ -49,7 +49,8 @@ def of_pod(plan: MetadataPlan, pod: Pod) -> OnePod:
 
 
 def _said(pod: Pod, hops: int, here: Verdict, now: datetime, group: GroupPlan | None = None) -> OnePod:
-    suffers = next((each for each in group.sufferers if each.pod == pod), None) if group is not None else None
+    among = group.affected if group is not None else ()
+    suffers = next((each for each in among if each.pod == pod and each.effect is not Effect.NO_KNOWN_NEED), None)
     where = f" on {pod.node}" if pod.node else ""
     of = f" ({group.alike.name})" if group is not None and group.alike.name else ""
     host = ", with the network of its host," if pod.calls.host_network else ""
@@ -60,9 +61,9 @@ def _said(pod: Pod, hops: int, here: Verdict, now: datetime, group: GroupPlan | 
     return OnePod(pod, hops, here, suffers, sentence + _later(group, pod))
 
 
-def _matters(pod: Pod, suffers: Sufferer | None, here: Verdict, failing: bool) -> str:
+def _matters(pod: Pod, suffers: AffectedPod | None, here: Verdict, failing: bool) -> str:
     if suffers is not None:
-        return f"{suffers.suffering.value}: {suffers.why}; way out: {suffers.way_out}"
+        return f"{suffers.effect.value}: {suffers.why}; way out: {suffers.way_out}"
     if failing:
         return "it fails, and whether for that reason is not known"
     if pod.calls.role is not RoleBy.NOBODY:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.aws.machines import PodIdentity
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, in_order, reached
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, Judged, cut_off
+from kubectl_eksdoc.core.plan.metadata.assumed import of_successor, successor_of
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike, nodes_alike
 from kubectl_eksdoc.core.plan.metadata.inside import Inside, fails
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off, sufferer
+from kubectl_eksdoc.core.plan.metadata.programs import program_of
+from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
+from kubectl_eksdoc.core.rules.metadata_service import Verdict, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +27,10 @@ class GroupPlan:
     """Nodes with one cause, and the pods on them that suffer, the broken ones first."""
 
     alike: NodesAlike
-    sufferers: tuple[Sufferer, ...]
+    affected: tuple[AffectedPod, ...]
 
-    def of(self, suffering: Suffering) -> tuple[Sufferer, ...]:
-        return tuple(each for each in self.sufferers if each.suffering is suffering)
+    def of(self, effect: Effect) -> tuple[AffectedPod, ...]:
+        return tuple(each for each in self.affected if each.effect is effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +48,43 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     which words the commands lead to the cluster that was read."""
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
-    groups = tuple(GroupPlan(each, _sufferers(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
-    findings = [found for group in groups for found in judged(group.alike, group.sufferers, hops)]
-    findings += judged_whole(facts, [(group.alike, group.sufferers) for group in groups])
+    groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
+    findings = [found for group in groups for found in judged(group.alike, group.affected, hops)]
+    findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
+    for at, each in enumerate(alike):
+        later = _on_successor(each, facts, hops)
+        if later is not None:
+            affected = _affected(replace(each, later=later), there.get(at, ()), facts)
+            findings += of_successor(each.owner, each.name, affected)
     found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
-    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sufferers_first)), found)
+    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), found)
 
 
-def _sufferers_first(group: GroupPlan) -> tuple[int, int]:
-    return -len(group.of(Suffering.BROKEN)), -len(group.of(Suffering.WILL_BREAK))
+def _on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> Verdict | None:
+    """What pods find on the AL2023 group that comes after this one of AL2; None where that is nothing new."""
+    said = successor_of(facts.told.node_groups.get(alike.name)) if alike.owner is NodeOwner.MANAGED else None
+    if said is None or facts.assumed is not None or cut_off(alike.here, alike.later):
+        return None
+    found = verdict(MetadataOptions(said.tokens, said.hop_limit or 1), hops)
+    return found if cut_off(found) else None
 
 
-def pods_cut_off(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
-    """Those on nodes where they are, or on whose next node they will be."""
-    alike = nodes_alike(facts, hops)
-    there = _by_group(alike, facts.cluster.pods)
-    return tuple(pod for at, pods in there.items() if cut_off(alike[at].here, alike[at].later) for pod in pods)
+def _affected_first(group: GroupPlan) -> tuple[int, int]:
+    return -len(group.of(Effect.BROKEN)), -len(group.of(Effect.WILL_BREAK))
+
+
+def worth_a_look(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
+    """Those on nodes where they are cut off, or on whose next node they will be, and those that fail on nodes of which
+    it is not known: a log tells what EC2 does not."""
+    alike, now = nodes_alike(facts, hops), facts.cluster.observed_at
+    found = []
+    for at, pods in _by_group(alike, facts.cluster.pods).items():
+        group, unknown = alike[at], alike[at].here.reach is Reached.UNKNOWN
+        if cut_off(group.here, group.later):
+            found += pods
+        elif unknown or _on_successor(group, facts, hops) is not None:
+            found += [pod for pod in pods if (unknown and fails(pod, now)) or program_of(pod) is not None]
+    return tuple(found)
 
 
 def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, list[Pod]]:
@@ -73,27 +98,27 @@ def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, lis
     return found
 
 
-def _sufferers(alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts) -> tuple[Sufferer, ...]:
+def _affected(alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts) -> tuple[AffectedPod, ...]:
     """What was read of one pod holds for those that its owner made like it."""
-    if not cut_off(alike.here, alike.later):
-        return ()
-    now, has_one = facts.cluster.observed_at, alike.now.options is not None
+    has_one = alike.now.options is not None
     # Fargate runs no agent of EKS Pod Identity, so an association gives its pods nothing
     identities = frozenset[PodIdentity]() if alike.owner is NodeOwner.FARGATE else facts.told.identities
+    judged = Judged(alike.here, alike.later, identities, facts.cluster.observed_at)
     of_owner = {_alike(pod): facts.inside[pod.key] for pod in pods if pod.key in facts.inside}
     found = []
     for pod in pods:
-        looked = facts.inside.get(pod.key) or of_owner.get(_alike(pod), _NOT_LOOKED)
-        log = looked.seen if fails(pod, now) else None
-        each = sufferer(pod, alike.here, alike.later, identities, log, looked.started)
+        own = facts.inside.get(pod.key)
+        shared = of_owner.get(_alike(pod), _NOT_LOOKED)
+        same = fails(pod, facts.cluster.observed_at)  # then it fails as the one did whose log was read
+        each = judged.affected(pod, own or (shared if same else Inside(shared.started)))
         # where there never was a service, nobody who runs has lost one
-        if each is not None and (has_one or each.suffering is not Suffering.POSSIBLE):
+        if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
             found.append(each)
-    return tuple(sorted(found, key=lambda each: (_ORDER[each.suffering], each.pod.key)))
+    return tuple(sorted(found, key=lambda each: (_ORDER[each.effect], each.pod.key)))
 
 
 _NOT_LOOKED = Inside()
-_ORDER = {suffering: rank for rank, suffering in enumerate(Suffering)}
+_ORDER = {effect: rank for rank, effect in enumerate(Effect)}
 
 
 def _alike(pod: Pod) -> str:

@@ -75,13 +75,22 @@ def service_now(node: Node, facts: MetadataFacts) -> Service:
 
 
 def service_next(node: Node, facts: MetadataFacts) -> Service:
-    """As the node that comes in its place will have it, if nobody changes anything until then."""
+    """As the node that comes in its place will have it, if nobody changes anything until then, or as is assumed."""
     none = _without(node)
     if none is not None:
         return none
-    owner = node.owner
-    if owner is NodeOwner.AUTO_MODE:
+    if node.owner is NodeOwner.AUTO_MODE:
         return _said(AUTO_MODE, "EKS Auto Mode, which nobody can change (confidence: medium)")
+    found, assumed = _made(node, facts), facts.assumed
+    if assumed is None or (assumed.hops is None and not assumed.tokens):
+        return found
+    known = found.options if isinstance(found.options, MetadataOptions) else service_now(node, facts).options
+    return Service(assumed.options(known), f"as assumed: {assumed}")
+
+
+def _made(node: Node, facts: MetadataFacts) -> Service:
+    """By what makes nodes of its kind."""
+    owner = node.owner
     if owner is NodeOwner.KARPENTER:
         return _by_class(node, facts)
     if owner is NodeOwner.MANAGED:
@@ -143,8 +152,9 @@ def _by_group(node: Node, facts: MetadataFacts) -> Service:
         return Service(group, "")
     if group.template is not None:
         return _by_template(group.template, node, facts)
-    said = of_group_by_eks(group.ami_type)
-    by = f"EKS, in the launch template that it makes for a node group of AMI type {group.ami_type}"
+    ami_type = group.ami_type if facts.assumed is None else facts.assumed.ami_type(group.ami_type)
+    said = of_group_by_eks(ami_type)
+    by = f"EKS, in the launch template that it makes for a node group of AMI type {ami_type}"
     return Service(said, "") if isinstance(said, Unknown) else _said(said, by)
 
 
@@ -181,7 +191,8 @@ def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image
     ident = template.image or (instance.image if isinstance(instance, Instance) else "")
     if ident.startswith(BY_PARAMETER):
         return Unknown(f"its AMI is named by a parameter ({ident}), and is looked up at each launch")
-    return _of(facts.told.images, ident, f"AMI {ident or '(unknown)'}")
+    image = _of(facts.told.images, ident, f"AMI {ident or '(unknown)'}")
+    return image if isinstance(image, Unknown) or facts.assumed is None else facts.assumed.of_image(image)
 
 
 def _who(made: Launch, template: str) -> str:

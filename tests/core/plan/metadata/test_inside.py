@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod
 from kubectl_eksdoc.core.plan.metadata.inside import Inside, choose, inside, logs_of, started_of
-from kubectl_eksdoc.core.plan.metadata.sufferers import Started
+from kubectl_eksdoc.core.plan.metadata.programs import Started
 from tests.builders import NOW, a_pod
 
 LBC = "eks/aws-load-balancer-controller:v2.13.0"
@@ -31,7 +32,8 @@ def names(*pods: Pod, most: int = 9) -> list[str]:
 
 def test_who_is_worth_a_look() -> None:
     assert names(pod()) == [] and names(pod(image=LBC)) == ["p"]
-    assert names(pod(image="eks/aws-ebs-csi-driver:v1")) == [], "it falls back"
+    node = a_pod("node", namespace="shop", calls=Calls(images=("eks/amazon-k8s-cni:v1",)), owner="DaemonSet/aws-node")
+    assert names(node) == [], "it comes with the network of its host"
     assert names(pod(image=LBC, host=True)) == [] and names(pod(image=LBC, phase="Succeeded")) == []
     assert names(pod(ready=False)) == ["p"] and names(pod(ready=False, node="")) == []
 
@@ -70,6 +72,8 @@ NOW_OF, BEFORE = LogOf("shop", "p", "app"), LogOf("shop", "p", "app", previous=T
         ((Container("app", runs=Runs.WAITING), GOOD), ()),
         ((Container("app", runs=Runs.ENDED),), (NOW_OF,)),
         ((GOOD,), (LogOf("shop", "p", "mesh"),)),
+        ((replace(GOOD, name="app"), replace(CRASHING, name="first", init=True)), (LogOf("shop", "p", "first", True),)),
+        ((CRASHING, Container("first", runs=Runs.ENDED, ended_as="Completed", init=True)), (BEFORE,)),
         ((), ()),
     ],
 )

@@ -12,10 +12,10 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
+from kubectl_eksdoc.core.plan.metadata.programs import Started
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.metadata.words import in_short
 from tests.builders import a_pod, ago
@@ -29,7 +29,7 @@ def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
     of = cloud(*kinds)
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
-    of.inside = {pod.key: Inside(Started()) for pod in of.pods}
+    of.inside = {pod.key: Inside(Started(("--cloud-provider=aws",))) for pod in of.pods}
     return tuple(each for each in plan_metadata(of.facts(), hops).findings if each.code is codes.PODS_WILL_BREAK)
 
 

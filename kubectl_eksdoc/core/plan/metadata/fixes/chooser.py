@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind, leaving
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES, Choice, Fix
@@ -17,7 +18,6 @@ from kubectl_eksdoc.core.plan.metadata.fixes.on_pods import on_pods
 from kubectl_eksdoc.core.plan.metadata.fixes.on_templates import on_group_template, on_scaling_template
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 
 _CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
@@ -33,13 +33,13 @@ def choices(
     alike: NodesAlike,
     facts: MetadataFacts,
     hops: int,
-    sufferers: Sequence[Sufferer] = (),
+    affected: Sequence[AffectedPod] = (),
     vpc: str = "",
     whole: Cluster | None = None,
     pods: Mapping[str, int] | None = None,
     profile: str = "",
 ) -> Choice:
-    """`hops` are needed; `sufferers` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
+    """`hops` are needed; `affected` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
     `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
     `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
     already. Where every pod reaches the service, now and later, there is nothing to choose.
@@ -48,9 +48,11 @@ def choices(
         return Choice()
     whole = whole or facts.cluster
     of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile)
-    found = [*on_pods(of, sufferers)]
+    found = [*on_pods(of, affected)]
     cannot: list[str] = []
-    if alike.owner in _FIXED:
+    if facts.assumed is not None:
+        pass  # what is only assumed is no reason to change nodes
+    elif alike.owner in _FIXED:
         cannot.append(f"{_FIXED[alike.owner]}: only what the pods themselves are given helps")
     else:
         for each in _on_nodes(of):
@@ -58,18 +60,24 @@ def choices(
                 found.append(each)
             else:
                 cannot.append(each)
-    if not found and not cannot:
+    if not found and not cannot and facts.assumed is None:
         cannot.append(_nothing_known(of))
     return Choice(tuple(sorted(found, key=lambda fix: (*fix.blast.size, NAMES.index(fix.name)))), tuple(cannot))
 
 
 def offered(
-    plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = ""
+    plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = "", every: bool = False
 ) -> tuple[tuple[NodesAlike, Choice], ...]:
-    """For each group of the plan, in its order."""
+    """For each group of the plan, in its order. Where no pod is affected a hop limit of 1 is what AWS recommends, and
+    nothing is proposed, unless `every` group was asked about by name."""
     pods = leaving(whole.pods)
     return tuple(
-        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole, pods, profile))
+        (
+            group.alike,
+            choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
+            if every or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected)
+            else Choice(),
+        )
         for group in plan.groups
     )
 

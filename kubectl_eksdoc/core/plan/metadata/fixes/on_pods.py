@@ -1,7 +1,7 @@
 """Ways out for the pods themselves, whatever their nodes have: what they look for is given to them.
 
 Sources: EKS user guide, Pod Identity (trust policy, create-pod-identity-association, pods get it as they start) and
-IRSA; `core.plan.metadata.consumers` for flags and variables.
+IRSA; `core.plan.metadata.programs` for flags and variables.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from kubectl_eksdoc.core.model.commands import kubectl, resource_word, shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Need, Started, consumer_of
+from kubectl_eksdoc.core.plan.metadata.affected import AGAIN, AffectedPod, Effect
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, Where
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Blast, Fix
-from kubectl_eksdoc.core.plan.metadata.sufferers import AGAIN, Sufferer, Suffering
+from kubectl_eksdoc.core.plan.metadata.programs import Given, Need, Started, needs_of, program_of, program_of_image
 
 _HASH = "pod-template-hash"
 _AGENT = "eks-pod-identity-agent"
@@ -39,9 +39,9 @@ class _Workload:
         return kubectl(f"rollout {verb}", self.kind, self.name, self.namespace, *where.in_context)
 
 
-def on_pods(of: Behind, sufferers: Sequence[Sufferer]) -> Iterator[Fix]:
-    """Of those that are broken or will break; of the merely possible ones nobody knows what they need."""
-    sure = [each for each in sufferers if each.suffering is not Suffering.POSSIBLE]
+def on_pods(of: Behind, affected: Sequence[AffectedPod]) -> Iterator[Fix]:
+    """Of those that are broken or will break; of the others nobody knows what they need."""
+    sure = [each for each in affected if each.effect in (Effect.BROKEN, Effect.WILL_BREAK)]
     if not sure:
         return
     found = (_flags(of, sure), _again(of, sure), _role(of, sure))
@@ -71,7 +71,7 @@ def _count(of: Behind, workloads: Iterable[_Workload]) -> int:
     return sum(not pod.finished and _workload(pod) in wanted for pod in of.whole.pods)
 
 
-def _again(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
+def _again(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     """They have a role since they started, and only a new pod gets it."""
     workloads = _workloads(each.pod for each in sure if each.way_out == AGAIN)
     if not workloads:
@@ -87,7 +87,7 @@ def _again(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
     )
 
 
-def _role(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
+def _role(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     pods = [each.pod for each in sure if each.pod.calls.role is RoleBy.NOBODY and each.way_out != AGAIN]
     accounts = sorted({(pod.namespace, pod.calls.service_account or "default") for pod in pods})
     if not accounts:
@@ -200,20 +200,20 @@ def _maker(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.key
 
 
-def _flags(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
+def _flags(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     """For programs that are known, what they look for and were not given."""
     started = _started(of)
     lines: dict[_Workload, str] = {}
     given: set[str] = set()
     for each in sure:
         workload = _workload(each.pod)
-        needs = _lacks(each, started.get(_maker(each.pod)))
-        if workload is None or not needs:
+        needs, program = _lacks(each, started.get(_maker(each.pod))), program_of(each.pod)
+        if workload is None or program is None or not needs:
             continue
-        made = _set(workload, each.pod, needs, of.where)
+        made = _set(workload, each.pod, needs, program.given, of.where)
         if made:
             lines[workload] = made
-            given |= {need.what for need in needs}
+            given |= {need.value for need in needs}
     if not lines:
         return None
     workloads = sorted(lines)
@@ -230,22 +230,23 @@ def _flags(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
     )
 
 
-def _lacks(each: Sufferer, started: Started | None) -> tuple[Need, ...]:
-    """Where nobody knows with what it was started, all that it could need, if it is seen to be broken."""
-    known = next(filter(None, map(consumer_of, each.pod.calls.images)), None)
-    if known is None:
+def _lacks(each: AffectedPod, started: Started | None) -> tuple[Need, ...]:
+    """What can be told it and surely was not; where nobody knows with what it was started, all that it could need, if
+    it is seen to be broken."""
+    program = program_of(each.pod)
+    if program is None:
         return ()
-    if started is not None:
-        return known.lacks(started)
-    return known.needs if each.suffering is Suffering.BROKEN else ()
+    needs = needs_of(program, each.pod, started, has_role=True)
+    found = needs.surely if started is not None or each.effect is not Effect.BROKEN else (*needs.surely, *needs.may)
+    return tuple(need for need in found if program.given.of(need))
 
 
-def _set(workload: _Workload, pod: Pod, needs: Sequence[Need], where: Where) -> str:
+def _set(workload: _Workload, pod: Pod, needs: Sequence[Need], given: Given, where: Where) -> str:
     """One line, as one rollout can be taken back by name and several cannot; "" where a value is not known."""
     variables = {_REGION: where.region}
     flags = {"--aws-region": where.region, "--aws-vpc-id": where.vpc}
-    by_variable = [_given(need.variables, variables) for need in needs]
-    by_flag = [_given(need.flags, flags) for need in needs]
+    by_variable = [_given(given.of(need), variables) for need in needs]
+    by_flag = [_given(given.of(need), flags) for need in needs]
     if all(by_variable):
         words = (f"{workload.kind}/{workload.name}", "-n", workload.namespace, *where.in_context)
         return shell("kubectl", "set", "env", *words, *by_variable)
@@ -262,7 +263,7 @@ def _given(names: Sequence[str], values: Mapping[str, str]) -> str:
 
 def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str], where: Where) -> str:
     """To its first container, if that is the one: else the API server refuses the whole patch."""
-    image = next(each for each in pod.calls.images if consumer_of(each) is not None)
+    image = next(each for each in pod.calls.images if program_of_image(each) is not None)
     first = "/spec/template/spec/containers/0"
     test = f'{{"op":"test","path":"{first}/image","value":{_text(image)}}}'
     adds = [f'{{"op":"add","path":"{first}/args/-","value":{_text(each)}}}' for each in arguments]

@@ -10,15 +10,15 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.pods import Calls, Pod
-from kubectl_eksdoc.core.plan.metadata.consumers import Started
+from kubectl_eksdoc.core.plan.metadata.affected import Judged
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import choices
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Choice
 from kubectl_eksdoc.core.plan.metadata.groups import nodes_alike
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
-from kubectl_eksdoc.core.plan.metadata.sufferers import sufferer
+from kubectl_eksdoc.core.plan.metadata.programs import Started
 from kubectl_eksdoc.core.rules.metadata_service import POD
-from tests.builders import a_pod
+from tests.builders import NOW, a_pod
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import cloud
 
 LBC = "public.ecr.aws/eks/aws-load-balancer-controller:v2.8.1"
@@ -45,7 +45,8 @@ def chosen(
     of.inside = {pod.key: Inside(started) for pod in pods}
     facts = of.facts()
     (alike,) = nodes_alike(facts)
-    found = [sufferer(pod, alike.here, alike.later, identities, started=started) for pod in pods]
+    judged = Judged(alike.here, alike.later, identities, NOW)
+    found = [judged.affected(pod, Inside(started)) for pod in pods]
     return choices(alike, facts, POD, [each for each in found if each is not None], vpc)
 
 
@@ -79,9 +80,8 @@ def test_a_vpc_that_is_not_known_makes_no_line() -> None:
 
 
 def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
-    fix = chosen(controller("cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0")).named(
-        OWN_ROLE
-    )
+    scaler = controller("cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0")
+    fix = chosen(scaler, started=Started(("--cloud-provider=aws",))).named(OWN_ROLE)
     assert fix is not None and fix.when is When.TOMORROW
     agent, role, associate, restart = fix.commands
     assert "create-addon" in agent and "eks-pod-identity-agent" in agent
@@ -136,8 +136,8 @@ def test_on_fargate_an_association_is_no_role() -> None:
     facts = of.facts()
     known = frozenset({PodIdentity("kube-system", "aws-load-balancer-controller")})
     plan = plan_metadata(replace(facts, told=replace(facts.told, identities=known)), POD)
-    suffering = {group.alike.owner.value: [each.pod.name for each in group.sufferers] for group in plan.groups}
-    assert suffering == {"fargate": ["p0"], "managed": []}
+    effect = {group.alike.owner.value: [each.pod.name for each in group.affected] for group in plan.groups}
+    assert effect == {"fargate": ["p0"], "managed": []}
 
 
 def test_auto_mode_has_the_agent_built_in() -> None:

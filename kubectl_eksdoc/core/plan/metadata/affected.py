@@ -1,0 +1,180 @@
+"""Which pods do not do without the instance metadata service: those that are broken now, those that will break
+when they or their node are made anew, those of which it is not known, and those of which nothing says that they ask it.
+
+Need by need: what a program asks the service for, and how each of it is met otherwise. Source of the classes: field
+notes of the incident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import PodIdentity
+from kubectl_eksdoc.core.model.pods import Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.inside import Inside, fails
+from kubectl_eksdoc.core.plan.metadata.log_lines import Seen
+from kubectl_eksdoc.core.plan.metadata.programs import (
+    Need,
+    Needs,
+    Program,
+    needs_nothing,
+    needs_of,
+    never_asks,
+    program_of,
+)
+from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
+
+
+class Effect(Enum):
+    """The worst first. `NO_KNOWN_NEED`: it has no role of its own, and nothing says that it calls AWS."""
+
+    BROKEN = "broken now"
+    WILL_BREAK = "will break"
+    POSSIBLE = "possible"
+    NO_KNOWN_NEED = "no known need"
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedPod:
+    """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
+    program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it would ask the service for
+    what it lacks."""
+
+    pod: Pod
+    effect: Effect
+    why: str
+    where: str
+    way_out: str
+    source: str = ""
+    line: str = ""
+    asks: bool = True
+
+
+_OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
+_ITS_ROLE = (
+    "it has a role by {0} and does not get its credentials: update its AWS SDK, and check that role's trust policy and "
+    "the service account's token"
+)
+AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
+_OUTLIVED = timedelta(hours=12)
+"""Credentials of a node's role are valid for 6 hours at most: what has run for longer has others, or needs none."""
+
+
+def cut_off(*verdicts: Verdict) -> bool:
+    """By any of them a pod is, or is answered without a token only."""
+    return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
+    by EKS Pod Identity."""
+
+    here: Verdict
+    later: Verdict
+    identities: Set[PodIdentity] | Unknown
+    now: datetime
+
+    def affected(self, pod: Pod, inside: Inside = Inside()) -> AffectedPod | None:
+        """None: it is not, as far as that can be told from outside."""
+        if pod.calls.host_network or pod.finished or never_asks(inside.started):
+            return None
+        program = program_of(pod)
+        if inside.seen is not None and self.here.reach is not Reach.REACHABLE:
+            return self._broken(pod, program, inside.seen)
+        if not cut_off(self.here, self.later):
+            return None
+        has_role = _has_role(pod, self.identities)
+        if program is None:
+            return None if has_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
+        return self._of_program(pod, program, needs_of(program, pod, inside.started, has_role), inside)
+
+    def _broken(self, pod: Pod, program: Program | None, seen: Seen) -> AffectedPod:
+        lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
+        where = f"on its node {self.here.why}"
+        if self.here.reach is Reach.UNKNOWN:
+            where = f"whether its node's service is reached is not known: {self.here.why}"
+        source = str(program.source if program is not None else seen.said.source)
+        way_out = self._way_out(pod, program, seen)
+        if not seen.said.asks:
+            lacks += ", which it does not ask the service for"
+        return AffectedPod(pod, Effect.BROKEN, lacks, where, way_out, source, seen.line, seen.said.asks)
+
+    def _unlikely(self, pod: Pod) -> AffectedPod:
+        _, where = self._worst()
+        return AffectedPod(pod, Effect.NO_KNOWN_NEED, "it has no role of its own", where, _OWN_ROLE)
+
+    def _of_program(self, pod: Pod, program: Program, needs: Needs, inside: Inside) -> AffectedPod | None:
+        if not needs:
+            return None
+        worst, where = self._worst()
+        effect, why = Effect.POSSIBLE, f"it may look for {_listed([*needs.surely, *needs.may])} there"
+        if program.only_if:
+            why = f"it looks for {_listed(needs.may)} there if {program.only_if}"
+            effect = Effect.NO_KNOWN_NEED if _runs_well(pod, inside) else Effect.POSSIBLE
+        elif inside.started is None and needs.may:
+            why = f"whether it was given {_listed(needs.may)} is not known"
+        elif not needs.surely:
+            why = f"whether its envFrom gives it {_listed(needs.may)} is not known"
+        elif program.on_host:
+            why = "it was not given the network of its host, with which it comes"
+        elif self._outlives(pod, needs, inside):
+            why = f"it looks for {_listed(needs.surely)} there, and has run without for more than 12 hours"
+        elif worst.reach is Reach.CUT_OFF:
+            effect, why = Effect.WILL_BREAK, f"it looks for {_listed(needs.surely)} there"
+        return AffectedPod(pod, effect, why, where, self._way_out(pod, program), str(program.source))
+
+    def _outlives(self, pod: Pod, needs: Needs, inside: Inside) -> bool:
+        """It needs nothing but credentials, was cut off all the time as far as is known, and its log was read."""
+        if needs.surely != (Need.CREDENTIALS,) or self.here.reach is not Reach.CUT_OFF or inside.unknown:
+            return False
+        return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _OUTLIVED
+
+    def _worst(self) -> tuple[Verdict, str]:
+        """And where that is, a clause."""
+        for reach in (Reach.CUT_OFF, Reach.V1_ONLY):
+            if self.here.reach is reach:
+                return self.here, f"on its node {self.here.why}"
+            if self.later.reach is reach:
+                return self.later, f"on the next node {self.later.why}"
+        raise AssertionError("only who is cut off is asked about")
+
+    def _way_out(self, pod: Pod, program: Program | None, seen: Seen | None = None) -> str:
+        if pod.calls.role is RoleBy.NOBODY and _associated(pod, self.identities):
+            return AGAIN
+        if seen is not None and seen.said.lacks == "credentials" and pod.calls.role is not RoleBy.NOBODY:
+            return _ITS_ROLE.format(pod.calls.role.value)
+        if seen is not None and not seen.said.asks:
+            return "set AWS_REGION"
+        return program.fix if program is not None else _OWN_ROLE
+
+
+def _runs_well(pod: Pod, inside: Inside) -> bool:
+    """It is Ready, and its log was read."""
+    return pod.ready and inside.started is not None and not inside.unknown
+
+
+def unexplained(pod: Pod, inside: Inside, now: datetime) -> bool:
+    """It fails, and its log names no cause that is known. One that never asks the service fails for something else."""
+    return fails(pod, now) and inside.another is None and not never_asks(inside.started)
+
+
+def _listed(needs: Sequence[Need]) -> str:
+    """``a, b and c``."""
+    *before, last = [need.value for need in needs]
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
+    """What is not known is no role."""
+    return pod.calls.role is not RoleBy.NOBODY or _associated(pod, identities)
+
+
+def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
+    if isinstance(identities, Unknown):
+        return False
+    return PodIdentity(pod.namespace, pod.calls.service_account or "default") in identities

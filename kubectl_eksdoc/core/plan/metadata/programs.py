@@ -1,0 +1,243 @@
+"""Programs that are known to ask the instance metadata service, and what each needs from there.
+
+They are records (`knowledge/metadata_programs.json`): a program that is not known there may ask it all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.core.model.knowledge import Source, file, made, records
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.versions import parse
+
+_FILE = "metadata_programs"
+
+
+class Need(str, Enum):
+    """What a program asks the service for, as a clause."""
+
+    REGION = "its region"
+    VPC = "the id of its VPC"
+    METADATA = "metadata of its instance"
+    CREDENTIALS = "credentials"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
+    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables in
+    `TOLD_VARIABLES` that have one in the pod's spec."""
+
+    arguments: Sequence[str] = ()
+    variables: Sequence[str] = ()
+    more_variables: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+
+    def flag(self, name: str) -> str | None:
+        """The value of a flag, "" if it is empty; None: it is not given."""
+        for at, argument in enumerate(self.arguments):
+            flag, equals, value = argument.partition("=")
+            if flag != name:
+                continue
+            following = self.arguments[at + 1] if at + 1 < len(self.arguments) else "-"
+            return value if equals else "true" if following.startswith("-") else following
+        return None
+
+    def variable(self, name: str) -> str | None:
+        """As `flag`; of a variable whose value is not known it is ``?``."""
+        return dict(self.values).get(name, "?") if name in self.variables else None
+
+    def given(self, name: str) -> bool | None:
+        """Whether a flag, or a variable, has a value; None where that is not known."""
+        if name.startswith("-"):
+            return bool(self.flag(name))
+        value = self.variable(name)
+        return None if value is None and self.more_variables else bool(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Flags and variables that tell a program what it would ask the service for."""
+
+    region: tuple[str, ...] = ()
+    vpc: tuple[str, ...] = ()
+    metadata: tuple[str, ...] = ()
+    credentials: tuple[str, ...] = ()
+
+    def of(self, need: Need) -> tuple[str, ...]:
+        found: tuple[str, ...] = getattr(self, need.name.lower())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """`when`: conditions that all hold, as ``--provider=aws|aws-sd``, ``!NAME``, ``kind=DaemonSet``,
+    ``version<1.4.0``. `note`: why it needs little, a clause."""
+
+    needs: tuple[Need, ...]
+    when: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`images`: the last part of its images' names, or the last two. The first of its `modes` whose conditions hold
+    counts. `on_host`: it comes with the network of its host, where the hop limit does not matter. `fix`: what to set,
+    a clause. `only_if`: a clause, where its needs hang on a configuration that is not in flags or variables."""
+
+    name: str
+    images: tuple[str, ...]
+    modes: tuple[Mode, ...]
+    fix: str
+    source: Source
+    given: Given = Given()
+    on_host: bool = False
+    only_if: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _NoNeed:
+    """Images whose programs call no AWS API as they are shipped."""
+
+    images: tuple[str, ...]
+    source: Source
+
+
+@functools.cache
+def programs() -> Mapping[str, Program]:
+    """By the name of their image."""
+    return {image: each for each in records(Program, _FILE) for image in each.images}
+
+
+@functools.cache
+def _without_need() -> frozenset[str]:
+    told = file(_FILE)
+    lists = (made(_NoNeed, {**each, "source": told["source"] | each["source"]}) for each in told["no_need"])
+    return frozenset(image for each in lists for image in each.images)
+
+
+def needs_nothing(image: str) -> bool:
+    """Whether its program is known to have nothing to ask there."""
+    return not _names(image).isdisjoint(_without_need())
+
+
+def program_of(pod: Pod) -> Program | None:
+    """The first that is known among its images."""
+    return next(filter(None, map(program_of_image, pod.calls.images)), None)
+
+
+def program_of_image(image: str) -> Program | None:
+    """By the last parts of its name, whatever registry it came from; None if it is none that is known."""
+    return next(filter(None, (programs().get(name) for name in sorted(_names(image), key=len, reverse=True))), None)
+
+
+def _names(image: str) -> frozenset[str]:
+    """Without registry, tag and digest: ``karpenter/controller`` and ``controller``."""
+    *before, last = image.partition("@")[0].split("/")
+    name = last.partition(":")[0]
+    return frozenset((name, *(f"{folder}/{name}" for folder in before[-1:])))
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a program asks the service for and has not been given otherwise: `surely`, and what it `may` besides, where
+    that hangs on what is not known. `note`: why it needs little."""
+
+    surely: tuple[Need, ...] = ()
+    may: tuple[Need, ...] = ()
+    note: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.surely or self.may)
+
+
+def needs_of(program: Program, pod: Pod, started: Started | None, has_role: bool) -> Needs:
+    """`started` is not known where it was not read. A role of its own gives a pod credentials, and nothing else."""
+    possible: list[Mode] = []
+    for mode in program.modes:
+        holds = _all_hold(mode.when, pod, started)
+        if holds is not False:
+            possible.append(mode)
+        if holds:
+            break
+    surely: list[Need] = []
+    may: list[Need] = []
+    for need in Need:
+        asking = [need in mode.needs for mode in possible]
+        met = _met(program, need, started, has_role)
+        if not any(asking) or met:
+            continue
+        (surely if all(asking) and met is False and not program.only_if else may).append(need)
+    return Needs(tuple(surely), tuple(may), possible[0].note if possible else "")
+
+
+def _met(program: Program, need: Need, started: Started | None, has_role: bool) -> bool | None:
+    """None: that is not known."""
+    names = program.given.of(need)
+    if need is Need.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
+        return True
+    if started is None:
+        return None if names or need is not Need.CREDENTIALS else False
+    answers = [started.given(name) for name in names]
+    return True if True in answers else None if None in answers else False
+
+
+_FILES = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_PROFILE")
+_DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+
+
+def _credentials_file(started: Started) -> bool:
+    return any(started.given(name) for name in _FILES)
+
+
+def never_asks(started: Started | None) -> bool:
+    """Its SDK was told not to ask the service (every SDK of AWS but that for C++ 1.11 and older heeds the variable),
+    or to ask another one."""
+    if started is None:
+        return False
+    return (started.variable(_DISABLED) or "").lower() == "true" or bool(started.variable(_ELSEWHERE))
+
+
+def _all_hold(conditions: Sequence[str], pod: Pod, started: Started | None) -> bool | None:
+    """None where it is not known."""
+    answers = [_holds(each, pod, started) for each in conditions]
+    return False if False in answers else None if None in answers else True
+
+
+_VERSION = re.compile(r"version(<|>=)(.+)\Z")
+
+
+def _holds(condition: str, pod: Pod, started: Started | None) -> bool | None:
+    if condition.startswith("!"):
+        holds = _holds(condition[1:], pod, started)
+        return None if holds is None else not holds
+    if version := _VERSION.match(condition):
+        return _older(pod, version.group(2), version.group(1) == "<")
+    name, _, wanted = condition.partition("=")
+    if name == "kind":
+        return pod.owner is not None and _kind(pod) in wanted.split("|")
+    if started is None:
+        return None
+    if not name.startswith("-") and name not in started.variables and started.more_variables:
+        return None
+    value = started.flag(name) if name.startswith("-") else started.variable(name)
+    if not wanted:
+        return bool(value) and str(value).lower() != "false"
+    return None if value == "?" else (value or "").lower() in wanted.lower().split("|")
+
+
+def _kind(pod: Pod) -> str:
+    kind = pod.owner.kind if pod.owner is not None else ""
+    return "Deployment" if kind == "ReplicaSet" else kind
+
+
+def _older(pod: Pod, than: str, wanted: bool) -> bool | None:
+    """By the tag of the image that is known."""
+    image = next((each for each in pod.calls.images if program_of_image(each) is not None), "")
+    here, there = parse(image.partition("@")[0].rpartition("/")[2].partition(":")[2]), parse(than)
+    return None if here is None or there is None else (here < there) is wanted
