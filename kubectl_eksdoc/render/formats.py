@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
 from kubectl_eksdoc.render.look import Look
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.render.result import Printed
 
 View = TypeVar("View")
 
@@ -37,8 +40,14 @@ class Formats(Generic[View]):
         return self.by_name[output](view, look)
 
 
-def documents(document: Callable[[View], Json]) -> Mapping[str, Format[View]]:
-    """The same plain document as JSON and as YAML."""
+def documents(result: Callable[[View], Printed | Json]) -> Mapping[str, Format[View]]:
+    """The same result as JSON and as YAML."""
+
+    def document(view: View) -> Json:
+        from kubectl_eksdoc.render.result import plain
+
+        return plain(result(view))
+
     return MappingProxyType(
         {
             "json": lambda view, look: to_json(document(view), look.ascii),

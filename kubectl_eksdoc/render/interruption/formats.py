@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
+from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.interruption.view import InterruptionView
 from kubectl_eksdoc.render.look import Look
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.render.result import Printed
 
 
 def _table(view: InterruptionView, look: Look) -> str:
@@ -20,12 +24,12 @@ def _wide(view: InterruptionView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: InterruptionView) -> Json:
-    from kubectl_eksdoc.render.interruption.document import document
+def _result(view: InterruptionView) -> Printed:
+    from kubectl_eksdoc.render.interruption.result import InterruptionResult
 
-    return document(view)
+    return InterruptionResult.of(view)
 
 
 FORMATS: Formats[InterruptionView] = Formats(
-    "an answer about interruptions", {"table": _table, "wide": _wide, **documents(_document)}
+    "an answer about interruptions", {"table": _table, "wide": _wide, **documents(_result)}
 )
