@@ -16,21 +16,32 @@ from typing import Any, get_args
 from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
-from kubectl_eksdoc.core.model import interruption_codes
+from kubectl_eksdoc.core.model import (
+    addon_codes,
+    check_codes,
+    codes,
+    dns_codes,
+    interruption_codes,
+    metadata_codes,
+)
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.interruption.result import InterruptionResult
 from kubectl_eksdoc.render.result import FindingResult, Metadata, Printed
+from kubectl_eksdoc.render.since.result import SinceResult
 from tools.codes_page import EVERY
 
 Doc = dict[str, Any]
 
+_CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
+    CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
     InterruptionResult: interruption_codes.ALL,
 }
 """Which finding codes each may hold."""
-SHARED = (Metadata, FindingResult)
+SHARED = (Metadata, FindingResult, SinceResult)
 _CODE = {"$ref": "#/$defs/Code"}
 
 
@@ -38,7 +49,7 @@ def made() -> dict[Path, str]:
     """Each file as it should be."""
     common = _definitions(SHARED)
     every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(EVERY)}}}
-    every |= {kind(root): _of_kind(root, _enum(codes), common) for root, codes in RESULTS.items()}
+    every |= {kind(root): _of_kind(root, _enum(each), common) for root, each in RESULTS.items()}
     folder = Path(schemas.__file__).parent
     return {folder / f"{name}.json": json.dumps(_head(name) | body, indent=2) + "\n" for name, body in every.items()}
 
@@ -57,15 +68,15 @@ def _head(name: str) -> Doc:
     }
 
 
-def _enum(codes: Collection[Code]) -> Doc:
-    return {"enum": sorted(code.name for code in codes)}
+def _enum(of: Collection[Code]) -> Doc:
+    return {"enum": sorted(code.name for code in of)}
 
 
-def _of_kind(root: type[Printed], codes: Doc, common: Doc) -> Doc:
+def _of_kind(root: type[Printed], enum: Doc, common: Doc) -> Doc:
     own = {name: body for name, body in _definitions((root,)).items() if name not in common}
     body: Doc = _shared(own.pop(_name(root)) | {"$defs": own}, common)
     if _CODE in _below(body):
-        body["$defs"]["Code"] = codes
+        body["$defs"]["Code"] = enum
     return body
 
 
@@ -73,7 +84,10 @@ def _definitions(roots: tuple[type[Printed], ...]) -> Doc:
     """Of every type in `roots`, by its name."""
     _, found = schema_components(roots)
     types = {each.__name__: each for each in _printed(roots)}
-    return {name.lstrip("_"): _named(_completed(found[name], types.get(name))) for name in sorted(found)}
+    made = {name.lstrip("_"): _named(_completed(found[name], types.get(name))) for name in sorted(found)}
+    if len(made) < len(found) or any("." in name for name in made):
+        raise ValueError(f"two types of one result have the same name: {sorted(found)}")
+    return made
 
 
 def _printed(hints: Collection[Any]) -> Iterator[type[Printed]]:
@@ -86,11 +100,9 @@ def _printed(hints: Collection[Any]) -> Iterator[type[Printed]]:
 
 def _completed(schema: Doc, of: type[Printed] | None) -> Doc:
     """With what msgspec does not say: which fields may be left out, and their descriptions."""
-    title = schema.pop("title")
+    del schema["title"]
     if of is None:
         return schema
-    if "." in title:
-        raise ValueError(f"two types of one result have the same name: {title}")
     told = {name: text for each in reversed(of.__mro__) for name, text in _docstrings(each)}
     for field in structs.fields(of):
         if UnsetType in get_args(field.type):

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
 from kubectl_eksdoc.render.look import Look
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.render.result import Printed
 
 View = TypeVar("View")
 
@@ -40,8 +37,8 @@ class Formats(Generic[View]):
         return self.by_name[output](view, look)
 
 
-def documents(result: Callable[[View], Printed | Json]) -> Mapping[str, Format[View]]:
-    """The same result as JSON and as YAML."""
+def documents(result: Callable[[View], object]) -> Mapping[str, Format[View]]:
+    """The same result, a `Printed` structure, as JSON and as YAML."""
 
     def document(view: View) -> Json:
         from kubectl_eksdoc.render.result import plain

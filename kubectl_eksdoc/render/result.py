@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct, structs, to_builtins
 from msgspec import Meta as Meta
 from msgspec import UnsetType as UnsetType
 
-from kubectl_eksdoc.core.model import findings, kinds
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.documents import API_VERSION
@@ -26,8 +26,11 @@ from kubectl_eksdoc.render.encode import Json, plain_value
 from kubectl_eksdoc.render.times import rfc3339
 
 Text = Annotated[str, Meta(min_length=1)]
-Texts = tuple[str, ...]
+Texts = tuple[Text, ...]
+Lines = tuple[str, ...]
+"""As another program wrote them: some may be empty."""
 Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
 Code = Annotated[str, Meta(extra_json_schema={"$ref": "#/$defs/Code"})]
 """One of the finding codes of the command that prints it."""
@@ -56,7 +59,7 @@ class Printed(Struct, **_OPTIONS):
         return cls(**{name: form(given[name] if name in given else getattr(facts, name)) for name, form in _forms(cls)})
 
 
-def plain(result: Printed | Json) -> Json:
+def plain(result: object) -> Json:
     """In JSON's types, as the encoders take it."""
     document: Json = to_builtins(result)
     return document
@@ -154,7 +157,7 @@ class Metadata(Printed):
     kinds_read: tuple[KindReadResult, ...]
     options: dict[str, Any]
     """The options as given on the command line."""
-    notes: tuple[Text, ...] | UnsetType
+    notes: Texts | UnsetType
     """What the reader wants the user to know."""
 
 
@@ -196,14 +199,14 @@ class FindingResult(Printed):
     status: Status
     subject: SubjectResult
     message: Text
-    evidence: Texts
+    evidence: Lines
     remedy: tuple[RemedyResult, ...]
     missing: Text | UnsetType
     """What an unknown one lacks."""
 
     @classmethod
-    def of(cls: type[_P], facts: findings.Finding) -> _P:
-        return cls.filled(facts, code=facts.code.name, title=facts.code.title)
+    def filled(cls: type[_P], facts: Any = None, **given: object) -> _P:
+        return super().filled(facts, code=facts.code.name, title=facts.code.title, **given)
 
 
 class CommandResult(Printed):

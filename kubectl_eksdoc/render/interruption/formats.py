@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.interruption.view import InterruptionView
 from kubectl_eksdoc.render.look import Look
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.render.result import Printed
 
 
 def _table(view: InterruptionView, look: Look) -> str:
@@ -24,7 +19,7 @@ def _wide(view: InterruptionView, look: Look) -> str:
     return wide(view, look)
 
 
-def _result(view: InterruptionView) -> Printed:
+def _result(view: InterruptionView) -> object:
     from kubectl_eksdoc.render.interruption.result import InterruptionResult
 
     return InterruptionResult.of(view)

@@ -17,6 +17,7 @@ from kubectl_eksdoc.render.result import (
     CommandResult,
     Count,
     FindingResult,
+    Lines,
     Printed,
     SubjectResult,
     Text,
@@ -74,7 +75,7 @@ class _Link(Printed):
     what: Text
     vital: bool
     """Without it no notice of a Spot interruption arrives."""
-    evidence: Texts
+    evidence: Lines
     missing: Text | UnsetType
 
     @classmethod
