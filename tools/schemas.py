@@ -23,12 +23,16 @@ from kubectl_eksdoc.core.model import (
     dns_codes,
     interruption_codes,
     metadata_codes,
+    metadata_probe_codes,
 )
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.interruption.result import InterruptionResult
+from kubectl_eksdoc.render.metadata.result import ProbeResult
+from kubectl_eksdoc.render.metadata_fix.result import FixResult
+from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
 from kubectl_eksdoc.render.result import FindingResult, Metadata, Printed
 from kubectl_eksdoc.render.since.result import SinceResult
 from tools.codes_page import EVERY
@@ -38,7 +42,10 @@ Doc = dict[str, Any]
 _CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
     CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
+    ActiveProbeResult: metadata_probe_codes.ALL,
+    FixResult: (),
     InterruptionResult: interruption_codes.ALL,
+    ProbeResult: metadata_codes.ALL,
 }
 """Which finding codes each may hold."""
 SHARED = (Metadata, FindingResult, SinceResult)

@@ -18,7 +18,7 @@ from msgspec import UnsetType as UnsetType
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.core.model.findings import Severity, Status, When
 from kubectl_eksdoc.core.model.kinds import ReadState
@@ -59,6 +59,15 @@ class Printed(Struct, **_OPTIONS):
         return cls(**{name: form(given[name] if name in given else getattr(facts, name)) for name, form in _forms(cls)})
 
 
+class _LeftOut:
+    def __getattr__(self, name: str) -> UnsetType:
+        return UNSET
+
+
+LEFT_OUT = _LeftOut()
+"""Facts for `Printed.filled` of which every field is left out that is not given."""
+
+
 def plain(result: object) -> Json:
     """In JSON's types, as the encoders take it."""
     document: Json = to_builtins(result)
@@ -73,10 +82,12 @@ def _forms(printed: type[Printed]) -> tuple[tuple[str, Form], ...]:
 def _form(hint: Any) -> Form:
     """To the form of `hint`; the facts' "" is null, or left out, where that is allowed."""
     choices, known = _choices(hint), _known_form(_core(hint))
-    nothing = UNSET if UnsetType in choices else None
-    unknown = (None, "", ()) if nothing is UNSET else (None, "") if NoneType in choices else (None,)
+    nothing = UNSET if UnsetType in choices and NoneType not in choices else None
+    unknown = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
 
     def form(value: Any) -> Any:
+        if value is UNSET:
+            return value
         return nothing if isinstance(value, Unknown) or value in unknown else known(value)
 
     return form
@@ -131,6 +142,10 @@ class ClusterResult(Printed):
     )
     """Names that the command line alone says: neither AWS nor what was read confirmed them."""
 
+    @classmethod
+    def of(cls, facts: Identity) -> ClusterResult:
+        return cls.filled(facts, unverified=facts.unverified or None)
+
 
 class KindReadResult(Printed):
     """How reading one kind went."""
@@ -169,6 +184,7 @@ def metadata(cluster: Cluster, view: Any) -> Metadata:
         kinds_read=sorted(cluster.reads, key=lambda read: read.resource.full_name),
         options={key: view.options[key] for key in sorted(view.options)},
         tool_version=view.tool_version,
+        notes=cluster.notes or None,
     )
 
 
