@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import yaml
+
+from kubectl_eksdoc.render.encode import to_json
+from kubectl_eksdoc.render.result import Printed, plain
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -17,3 +21,8 @@ def yaml_of(text: str | bytes) -> Any:
 def yaml_documents(text: str | bytes) -> list[Any]:
     """All documents of `text`."""
     return list(yaml.load_all(text, Loader=_LOADER))
+
+
+def printed(result: Printed) -> Any:
+    """What a reader of its JSON has."""
+    return json.loads(to_json(plain(result)))

@@ -15,6 +15,20 @@ from kubectl_eksdoc.core.model import (
     metadata_probe_codes,
 )
 
+EVERY = (
+    *codes.ALL,
+    *addon_codes.ALL,
+    *addon_past_codes.ALL,
+    *metadata_codes.ALL,
+    *metadata_probe_codes.ALL,
+    *dns_codes.ALL,
+    *dns_change_codes.ALL,
+    *dns_measure_codes.ALL,
+    *interruption_codes.ALL,
+    *check_codes.ALL,
+)
+"""All codes of the tool."""
+
 _HEAD = """\
 # Finding codes
 
@@ -28,12 +42,7 @@ CODE,…` says which codes may stay unknown. The kinds are those without which t
 
 def page() -> str:
     parts = [_HEAD]
-    of_metadata = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
-    of_coredns = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL)
-    of_addons = (*addon_codes.ALL, *addon_past_codes.ALL)
-    of_rest = (*interruption_codes.ALL, *check_codes.ALL)
-    every = (*codes.ALL, *of_addons, *of_metadata, *of_coredns, *of_rest)
-    for code in sorted(every, key=lambda c: c.name):
+    for code in sorted(EVERY, key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")
         if needs:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, command_pages, examples, from_registry, tables, transcript
+from tools import check_page, codes_page, command_pages, examples, from_registry, schemas, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -85,7 +85,13 @@ def written() -> list[Path]:
 def documents() -> dict[Path, str]:
     """Every document with generated parts, as it should be."""
     made = {page: filled(page.read_text(encoding="utf-8")) for page in written()}
-    return made | command_pages.pages() | {ROOT / "docs" / "codes.md": codes_page.page()} | from_registry.made()
+    return (
+        made
+        | command_pages.pages()
+        | {ROOT / "docs" / "codes.md": codes_page.page()}
+        | from_registry.made()
+        | schemas.made()
+    )
 
 
 def main(argv: list[str]) -> int:

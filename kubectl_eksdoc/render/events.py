@@ -45,7 +45,7 @@ class _Scalars:
                 yield self._text(key)
                 yield from self.walk(each)
             yield make.MappingEndEvent()
-        elif isinstance(value, list):
+        elif isinstance(value, (list, tuple)):
             yield make.SequenceStartEvent(None, None, True, flow_style=False)
             for each in value:
                 yield from self.walk(each)

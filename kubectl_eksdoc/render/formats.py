@@ -37,8 +37,14 @@ class Formats(Generic[View]):
         return self.by_name[output](view, look)
 
 
-def documents(document: Callable[[View], Json]) -> Mapping[str, Format[View]]:
-    """The same plain document as JSON and as YAML."""
+def documents(result: Callable[[View], object]) -> Mapping[str, Format[View]]:
+    """The same result, a `Printed` structure, as JSON and as YAML."""
+
+    def document(view: View) -> Json:
+        from kubectl_eksdoc.render.result import plain
+
+        return plain(result(view))
+
     return MappingProxyType(
         {
             "json": lambda view, look: to_json(document(view), look.ascii),

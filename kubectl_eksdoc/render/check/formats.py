@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -44,10 +43,10 @@ def _sarif(view: CheckView, look: Look) -> str:
     return sarif(view, look)
 
 
-def _document(view: CheckView) -> Json:
-    from kubectl_eksdoc.render.check.document import document
+def _result(view: CheckView) -> object:
+    from kubectl_eksdoc.render.check.result import CheckResult
 
-    return document(view)
+    return CheckResult.of(view)
 
 
 FORMATS: Formats[CheckView] = Formats(
@@ -55,7 +54,7 @@ FORMATS: Formats[CheckView] = Formats(
     {
         "table": _table,
         "wide": _wide,
-        **documents(_document),
+        **documents(_result),
         "markdown": _markdown,
         "html": _html,
         "junit": _junit,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.interruption.view import InterruptionView
 from kubectl_eksdoc.render.look import Look
@@ -20,12 +19,12 @@ def _wide(view: InterruptionView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: InterruptionView) -> Json:
-    from kubectl_eksdoc.render.interruption.document import document
+def _result(view: InterruptionView) -> object:
+    from kubectl_eksdoc.render.interruption.result import InterruptionResult
 
-    return document(view)
+    return InterruptionResult.of(view)
 
 
 FORMATS: Formats[InterruptionView] = Formats(
-    "an answer about interruptions", {"table": _table, "wide": _wide, **documents(_document)}
+    "an answer about interruptions", {"table": _table, "wide": _wide, **documents(_result)}
 )

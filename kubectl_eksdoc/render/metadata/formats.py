@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata.view import MetadataView
@@ -20,10 +19,10 @@ def _wide(view: MetadataView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: MetadataView) -> Json:
-    from kubectl_eksdoc.render.metadata.document import document
+def _result(view: MetadataView) -> object:
+    from kubectl_eksdoc.render.metadata.result import ProbeResult
 
-    return document(view)
+    return ProbeResult.of(view)
 
 
-FORMATS: Formats[MetadataView] = Formats("a probe", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[MetadataView] = Formats("a probe", {"table": _table, "wide": _wide, **documents(_result)})

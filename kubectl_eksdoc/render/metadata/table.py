@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.findings import Finding, Severity
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
+from kubectl_eksdoc.core.plan.metadata.judging import NODES
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
 from kubectl_eksdoc.core.plan.metadata.sources import instance_of, service_now
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.findings import findings
@@ -47,25 +50,35 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
         told = wrap(shown(view.pod.sentence, look), look.columns)
         return "\n".join([*told, *([""] if beside else []), *beside]) + "\n"
     first = view.pod.sentence if view.pod is not None else words.in_short(view.plan)
+    found, groups = view.plan.findings, [each for each in view.plan.groups if full or _matters(each)]
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(first, look), look.columns)],
         beside,
-        drawn(
-            Title("Nodes by cause", f": what a pod finds, {view.plan.hops} hops away"),
-            _causes(view.plan.groups),
-            look,
-            full,
-        ),
-        titled(Title("Why"), list(_why(view.plan.groups, look)), look),
+        drawn(_causes_title(view.plan, groups), _causes(groups), look, full),
+        titled(Title("Why"), list(_why(groups, look)), look) if full else [],
         drawn(Title("Nodes"), _nodes(view), look, full) if full else [],
-        findings(view.plan.findings, "", look, full, named=True, mark=marking(view.since)),
+        findings(found if full else _in_short(found), "", look, full, named=True, mark=marking(view.since)),
         *to_choose(view.offered, look, full),
-        [] if full else wrap(_FORMATS, look.columns),
+        [] if full else wrap(_last(found), look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _causes(groups: tuple[GroupPlan, ...]) -> tuple[list[Column], list[Row]]:
+def _in_short(found: Iterable[Finding]) -> list[Finding]:
+    """What it says, whose nodes' doing it is, and what to do first."""
+    return [
+        replace(each, evidence=tuple(line for line in each.evidence if line.startswith(NODES)), remedy=each.remedy[:1])
+        for each in found
+    ]
+
+
+def _last(found: Iterable[Finding]) -> str:
+    """What passes, and where all the rest is."""
+    passed = [each.message for each in found if each.severity is Severity.INFO]
+    return "".join(f"{each[:1].upper()}{each[1:]}. " for each in passed) + _FORMATS
+
+
+def _causes(groups: Sequence[GroupPlan]) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("GROUP", floor=12, middle=True),
         Column("MADE BY", drop=3),
@@ -130,9 +143,24 @@ def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
     return options.tokens, str(options.hop_limit)
 
 
-def _why(groups: tuple[GroupPlan, ...], look: Look) -> Iterator[str]:
+def _why(groups: Sequence[GroupPlan], look: Look) -> Iterator[str]:
     for group in groups:
         yield from wrap(shown(words.sentence(group), look), look.columns, MARGIN, MARGIN * 2)
+
+
+def _matters(group: GroupPlan) -> bool:
+    """Some of its pods do not reach the service, or will not, or nobody knows. Of nodes that never had one nobody is
+    affected as a rule."""
+    if any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
+        return True
+    reaches = {group.alike.here.reach, group.alike.later.reach}
+    return group.alike.now.options is not None and reaches != {Reach.REACHABLE}
+
+
+def _causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:
+    hops, others = plan.hops, len(plan.groups) - len(groups)
+    more = f"; {others} more: -o wide" if others else ""
+    return Title("Nodes by cause", f": for pods {hops} hop{'' if hops == 1 else 's'} away{more}")
 
 
 def _nodes(view: MetadataView) -> tuple[list[Column], list[Row]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice, Fix
@@ -19,7 +20,8 @@ _TITLE = Title("What can be done", ": for each group, what moves least first")
 
 def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
     """Sections; none where there is nothing to choose."""
-    rows = [row for alike, choice in offered for row in _rows(alike, choice)]
+    rows = [row for alike, choice in offered for row in _rows(alike, choice if full else _least(choice))]
+    more = sum(len(choice.fixes) for _, choice in offered) - len(rows)
     columns = [
         Column("GROUP", floor=8, middle=True),
         Column("FIX"),
@@ -30,9 +32,14 @@ def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
         Column("BY", drop=1),
     ]
     table = drawn(_TITLE, (columns, rows), look, full) if rows else []
-    said = [line for alike, choice in offered for line in _cannot(alike, choice, look)]
+    said = [line for alike, choice in offered for line in _cannot(alike, choice, look)] if full or not rows else []
     first = table + said if table else titled(_TITLE, said, look)
-    return [first, *_whole(offered, look)] if full else [first, _below(rows, look)]
+    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, look)]
+
+
+def _least(choice: Choice) -> Choice:
+    """What moves least."""
+    return replace(choice, fixes=choice.fixes[:1])
 
 
 def _name(alike: NodesAlike) -> str:
@@ -59,13 +66,12 @@ def _cannot(alike: NodesAlike, choice: Choice, look: Look) -> Iterator[str]:
         yield from wrap(shown(f"{_name(alike)}: {why}", look), look.columns, MARGIN, MARGIN * 2)
 
 
-def _below(rows: Sequence[Row], look: Look) -> list[str]:
+def _below(rows: Sequence[Row], more: int, look: Look) -> list[str]:
     if not rows:
         return []
-    text = (
-        "NODES are replaced, PODS evicted or restarted, INSTANCES changed as they run. Commands, way back and cautions"
-    )
-    return wrap(f"{text}: -o wide. To have one carried out: --apply --fix FIX [--nodegroup GROUP]", look.columns)
+    others = f"{more} more fixes, commands" if more else "Commands"
+    text = f"{others}, way back and cautions: -o wide. To have one carried out: --apply --fix FIX [--nodegroup GROUP]"
+    return wrap(text, look.columns)
 
 
 def _whole(offered: Offered, look: Look) -> Iterator[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_fix.view import FixView
@@ -20,10 +19,10 @@ def _wide(view: FixView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: FixView) -> Json:
-    from kubectl_eksdoc.render.metadata_fix.document import document
+def _result(view: FixView) -> object:
+    from kubectl_eksdoc.render.metadata_fix.result import FixResult
 
-    return document(view)
+    return FixResult.of(view)
 
 
-FORMATS: Formats[FixView] = Formats("a fix", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[FixView] = Formats("a fix", {"table": _table, "wide": _wide, **documents(_result)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_probe.view import ProbeView
@@ -20,10 +19,10 @@ def _wide(view: ProbeView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: ProbeView) -> Json:
-    from kubectl_eksdoc.render.metadata_probe.document import document
+def _result(view: ProbeView) -> object:
+    from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
 
-    return document(view)
+    return ActiveProbeResult.of(view)
 
 
-FORMATS: Formats[ProbeView] = Formats("an active probe", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[ProbeView] = Formats("an active probe", {"table": _table, "wide": _wide, **documents(_result)})

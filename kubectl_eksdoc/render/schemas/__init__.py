@@ -1,7 +1,7 @@
-"""The published JSON Schemas, one per kind of document.
+"""The published JSON Schemas, one per kind of result, and `common.json` with what they share. `make docs` writes them.
 
 Belongs here: `<Kind>.json`, and how to load one.
-Never here: making a document, checking one (tests do that).
+Never here: making a schema (tools.schemas) or a result, checking one (tests do that).
 """
 
 from __future__ import annotations
@@ -10,39 +10,24 @@ import json
 from importlib import resources
 from typing import Any
 
-KINDS = (
-    "AddonAftermath",
-    "AddonDiff",
-    "AddonUpdate",
-    "CorednsLameduck",
-    "CorefileReading",
-    "DnsMeasure",
-    "DnsChange",
-    "DrainPlan",
-    "DrainRehearsal",
-    "DrainRun",
-    "DrainRunEvent",
-    "DrainRunStatus",
-    "DrainWatch",
-    "Fleet",
-    "ImdsActiveProbe",
-    "ImdsFix",
-    "ImdsProbe",
-    "Interruption",
-    "PermissionCheck",
-    "Snapshot",
-    "UpgradeCheck",
-)
+_FILES = resources.files(__name__)
+_COMMON = "common"
+KINDS = frozenset(path.name[: -len(".json")] for path in _FILES.iterdir() if path.name.endswith(".json")) - {_COMMON}
 
 
 def load(kind: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of documents of `kind`.
+    """The JSON Schema (2020-12) of results of `kind`, with common.json in its $defs: it needs no other file.
 
     Raises:
-        KeyError: there is no document of that kind.
+        KeyError: there is no result of that kind.
     """
     if kind not in KINDS:
         raise KeyError(kind)
-    text = resources.files(__name__).joinpath(f"{kind}.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema = _read(kind)
+    schema.setdefault("$defs", {})[_COMMON] = _read(_COMMON)
+    return schema
+
+
+def _read(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(_FILES.joinpath(f"{name}.json").read_text(encoding="utf-8"))
     return schema

@@ -69,6 +69,7 @@ class Change:
 
 
 _FIX = "imds-probe --apply --yes -o json --fix"
+_ALL = "--nodegroup blue --nodegroup green --nodegroup general"  # no pod is affected, so they are named
 _LONG = "--verify-for 20m --watch-for 20m --yes --expect-changes 1 -o json"
 _PROBED = ("coredns-lameduck --set",)
 _MEASURE = "--yes --answer-timeout 1s -o json --for"
@@ -95,7 +96,7 @@ CHANGES = (
     Change("imds-probe --active", "imds-probe --active --yes --expect-nodes 3 -o json", grounds.metadata, FOUND),
     Change(
         "imds-probe --apply",
-        f"{_FIX} instance-options --expect-nodes 2",
+        f"{_FIX} instance-options {_ALL} --expect-nodes 2",
         grounds.metadata,
         DONE,
         ("imds-probe",),
@@ -121,7 +122,7 @@ CHANGES = (
     ),
     Change(
         "imds-probe --apply",
-        f"{_FIX} node-class --expect-nodes 1",
+        f"{_FIX} node-class {_ALL} --expect-nodes 1",
         grounds.metadata,
         DONE,
         ("imds-probe",),

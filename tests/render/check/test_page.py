@@ -20,13 +20,14 @@ from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import chosen
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.document import document
+from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
 from tests.core.plan.check.healthy import a_healthy_cluster, healthy
 from tests.core.plan.check.test_registry import blind
+from tests.reading import printed
 from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, accepted, check, stuck, view
 
 
@@ -114,11 +115,11 @@ def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: st
 
 
 def test_the_document_has_all_of_it() -> None:
-    found = document(view(wish=Wish(suppressions=(accepted(SKEW),), since=ago(60))))
-    assert [each["until"] for each in found["suppressed"]] == ["2027-01-31"]  # type: ignore[index,union-attr]
+    found = printed(CheckResult.of(view(wish=Wish(suppressions=(accepted(SKEW),), since=ago(60)))))
+    assert [each["until"] for each in found["suppressed"]] == ["2027-01-31"]
     assert found["changedSince"] == "2026-11-20T11:59:00Z"
     assert found["changes"] == []
-    first = found["checklist"][0]  # type: ignore[index]
+    first = found["checklist"][0]
     assert list(first) == [
         "number",
         "phase",
@@ -136,8 +137,8 @@ def test_the_document_has_all_of_it() -> None:
 
 
 def test_the_document_of_a_symptom_has_its_suspects() -> None:
-    found = document(stuck(STUCK))["diagnosis"]
-    (suspect,) = found["suspects"]  # type: ignore[index,call-overload]
+    found = printed(CheckResult.of(stuck(STUCK)))["diagnosis"]
+    (suspect,) = found["suspects"]
     assert suspect["code"] == "pod-several-budgets"
     assert suspect["undo"] == "It only looks: there is nothing to undo."
 

@@ -13,19 +13,18 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model import interruption_codes
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Notice
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
 from kubectl_eksdoc.render.look import Look
+from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
 from tests.core.plan.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
 from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"
-SCHEMA = schemas.load("Interruption")
-JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 GONE: Any = Absent("there is none")
 DENIED = Unknown("IAM does not allow profile 'ops' sqs:GetQueueUrl", "sqs:GetQueueUrl")
 LOG = '{"time":"2026-11-20T08:50:36Z","message":"failed to create valid sqs provider","error":"\x1b[31m한글 ‮x"}'
@@ -98,11 +97,14 @@ def test_it_is_as_its_schema_says(name: str) -> None:
     assert yaml_of(FORMATS.render(view(name), "yaml", Look(120))) == document(name)
 
 
-def test_its_words_are_those_of_the_tool() -> None:
-    assert SCHEMA["$defs"]["code"]["enum"] == sorted(code.name for code in interruption_codes.ALL)
-    addon = schemas.load("AddonDiff")["$defs"]
-    for shared in ("metadata", "cluster", "kindRead", "finding", "subject", "remedy"):
-        assert SCHEMA["$defs"][shared] == addon[shared]
+def test_its_schema_refuses_what_is_broken() -> None:
+    assert accepted(JUDGE, document("incident"), ("metadata.options", "missing.policy")) == {
+        "no findings.*.remedy.*.command",
+        "no findings.*.subject.namespace",
+        "no links.*.subject.namespace",
+        "no outage.workloads.*.workload.namespace",
+    }
+    assert "no links.*.missing" in accepted(JUDGE, document("unknown"), ("metadata.options",))
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))

@@ -21,9 +21,12 @@ from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.result import plain
 from kubectl_eksdoc.render.since import screen, ticket, words
-from kubectl_eksdoc.render.since.document import since_fields
+from kubectl_eksdoc.render.since.result import SinceResult
+from tests.broken import accepted
 from tests.builders import NOW
+from tests.reading import printed
 from tests.render.check.checked import LOOK, SKEW, STUCK, usual, view
 from tests.render.test_golden import check_golden
 
@@ -109,23 +112,18 @@ def test_markdown() -> None:
 
 
 def test_json() -> None:
-    check_golden(GOLDEN / "since.json", to_json(since_fields(SINCE)))
+    check_golden(GOLDEN / "since.json", to_json({"since": plain(SinceResult.of(SINCE))}))
 
 
-@pytest.mark.parametrize("kind", ["UpgradeCheck", "AddonDiff", "ImdsProbe", "DrainPlan"])
-def test_it_is_as_the_schemas_say_which_are_one(kind: str) -> None:
-    schema = schemas.load(kind)
-    fields = since_fields(SINCE)["since"]
-    jsonschema.Draft202012Validator({**schema["$defs"]["sinceEarlier"], "$defs": schema["$defs"]}).validate(fields)
-    first = schemas.load("UpgradeCheck")["$defs"]
-    assert {name: schema["$defs"][name] for name in ("sinceEarlier", "sinceFinding", "sinceSaid")} == {
-        name: first[name] for name in ("sinceEarlier", "sinceFinding", "sinceSaid")
-    }
+def test_its_schema_refuses_what_is_broken() -> None:
+    common = schemas.load("UpgradeCheck")["$defs"]["common"]
+    judge = jsonschema.Draft202012Validator({**common, "$ref": "#/$defs/SinceResult"})
+    loose = accepted(judge, printed(SinceResult.of(SINCE)), ("asked.*.earlier", "asked.*.now"))
+    assert {each for each in loose if not each.endswith(".subject.namespace")} == set()
 
 
 def test_without_an_earlier_answer_nothing_is_said() -> None:
     assert screen.section(None, NOW, LOOK, True) == [] == ticket.lines(None, 5)
-    assert since_fields(None) == {}
     assert words.marking(None)(SKEW) == ""
 
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import REQUIRED, of_group_by_eks
 
 AL2023 = "AL2023"
-_MOST = 5
+_MOST, _NAMED = 5, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ def of_successor(owner: NodeOwner, name: str, affected: Sequence[AffectedPod]) -
     open_ones = [each for each in affected if each.effect is Effect.POSSIBLE]
     if not sure and not open_ones:
         return
+    named = sorted({str(owner_of(each.pod)) for each in (sure or open_ones)})
+    whose = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
     reasons = sorted({f"{owner_of(each.pod).kind} {owner_of(each.pod)}: {each.why}" for each in (sure or open_ones)})
     more = len(reasons) - _MOST
     count = len(sure or open_ones)
@@ -70,7 +72,7 @@ def of_successor(owner: NodeOwner, name: str, affected: Sequence[AffectedPod]) -
         Status.FAIL if sure else Status.UNKNOWN,
         Subject("NodeGroup", name),
         f"an AL2023 node group in its place comes with hop limit 1 and IMDSv2 required: {count} "
-        f"pod{'' if count == 1 else 's'} {'would break' if sure else 'may need it'} there",
+        f"pod{'' if count == 1 else 's'} {'would break' if sure else 'may need it'} there ({whose})",
         (*reasons[:_MOST], *([f"and {more} more"] if more > 0 else [])),
         (
             Remedy(

@@ -21,14 +21,20 @@ from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 
 _MOST_PODS = 5
+NODES = "nodes: "
+"""How the line of the evidence begins that says on which nodes, and whose doing that is."""
 
 
-def judged(alike: NodesAlike, affected: Sequence[AffectedPod], hops: int = POD) -> Iterator[Finding]:
-    """Of one group; pods of one owner that suffer alike are one finding. `hops` are needed."""
+def judged(
+    alike: NodesAlike, affected: Sequence[AffectedPod], hops: int = POD, assumed: bool = False
+) -> Iterator[Finding]:
+    """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
+    next node has, so that it is no finding that it differs."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
             yield _of_pods(alike, same, hops)
-    yield from _next(alike, affected)
+    if not assumed:
+        yield from _next(alike, affected)
     yield from _tokens(alike)
 
 
@@ -183,7 +189,7 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int) -> Findi
     pods = sorted(each.pod.key for each in same)
     how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
     count = _pods(len(same))
-    evidence = [*_some(pods), f"nodes: {_group(alike)}, {alike.now.by or alike.next.by}"]
+    evidence = [*_some(pods), f"{NODES}{_group(alike)}, {alike.now.by or alike.next.by}"]
     if same[0].line:
         evidence.append(f"its log: {same[0].line}")
     if same[0].source:

@@ -49,7 +49,8 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
     groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
-    findings = [found for group in groups for found in judged(group.alike, group.affected, hops)]
+    assumed = facts.assumed is not None
+    findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed)]
     findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
     for at, each in enumerate(alike):
         later = _on_successor(each, facts, hops)

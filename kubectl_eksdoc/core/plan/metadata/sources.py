@@ -85,7 +85,7 @@ def service_next(node: Node, facts: MetadataFacts) -> Service:
     if assumed is None or (assumed.hops is None and not assumed.tokens):
         return found
     known = found.options if isinstance(found.options, MetadataOptions) else service_now(node, facts).options
-    return Service(assumed.options(known), f"as assumed: {assumed}")
+    return Service(assumed.options(known), f"your assumption ({assumed})")
 
 
 def _made(node: Node, facts: MetadataFacts) -> Service:

@@ -78,7 +78,8 @@ def _none(offered: Offered, name: str) -> NotChosen:
     there = _names(offered)
     why = [each for _, choice in offered for each in choice.cannot]
     if not there:
-        hint = "; ".join(dict.fromkeys(why)) or "Pods reach it there, now and on the next node"
+        unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
+        hint = "; ".join(dict.fromkeys(why)) or unaffected
         return NotChosen("there is nothing to fix on these nodes", f"{hint}.")
     known = maybe(name, there)
     reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none

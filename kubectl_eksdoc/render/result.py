@@ -1,0 +1,238 @@
+"""What printed results are made of: a field is declared once, and JSON, YAML and the JSON Schema are made from it.
+
+A result is a `Printed` structure with the fields in the order in which they are printed. What is not known is null; a
+field whose type allows UnsetType is left out instead. Docstrings of types and fields are the schema's descriptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
+
+from msgspec import UNSET, Struct, structs, to_builtins
+from msgspec import Meta as Meta
+from msgspec import UnsetType as UnsetType
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.documents import API_VERSION
+from kubectl_eksdoc.core.model.findings import Severity, Status, When
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.render.encode import Json, plain_value
+from kubectl_eksdoc.render.times import rfc3339
+
+Text = Annotated[str, Meta(min_length=1)]
+Texts = tuple[Text, ...]
+Lines = tuple[str, ...]
+"""As another program wrote them: some may be empty."""
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
+Code = Annotated[str, Meta(extra_json_schema={"$ref": "#/$defs/Code"})]
+"""One of the finding codes of the command that prints it."""
+
+Form = Callable[[Any], Any]
+_P = TypeVar("_P", bound="Printed")
+
+
+_OPTIONS: dict[str, Any] = {"frozen": True, "rename": "camel", "forbid_unknown_fields": True}
+"""Subclasses inherit them. For mypy, which wants `frozen` repeated in each, they are not in the class statement."""
+
+
+class Printed(Struct, **_OPTIONS):
+    """`schema`: what it demands beside the fields."""
+
+    schema: ClassVar[Mapping[str, Any]] = {}
+
+    @classmethod
+    def of(cls: type[_P], facts: Any) -> _P:
+        """The printed form of `facts`. Overridden where a field has another name or form than there."""
+        return cls.filled(facts)
+
+    @classmethod
+    def filled(cls: type[_P], facts: object = None, **given: object) -> _P:
+        """Each field as given, or else what `facts` call by its name, in the form that its type says."""
+        return cls(**{name: form(given[name] if name in given else getattr(facts, name)) for name, form in _forms(cls)})
+
+
+class _LeftOut:
+    def __getattr__(self, name: str) -> UnsetType:
+        return UNSET
+
+
+LEFT_OUT = _LeftOut()
+"""Facts for `Printed.filled` of which every field is left out that is not given."""
+
+
+def plain(result: object) -> Json:
+    """In JSON's types, as the encoders take it."""
+    document: Json = to_builtins(result)
+    return document
+
+
+@cache
+def _forms(printed: type[Printed]) -> tuple[tuple[str, Form], ...]:
+    return tuple((field.name, _form(field.type)) for field in structs.fields(printed))
+
+
+def _form(hint: Any) -> Form:
+    """To the form of `hint`; the facts' "" is null, or left out, where that is allowed."""
+    choices, known = _choices(hint), _known_form(_core(hint))
+    nothing = UNSET if UnsetType in choices and NoneType not in choices else None
+    unknown = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
+
+    def form(value: Any) -> Any:
+        if value is UNSET:
+            return value
+        return nothing if isinstance(value, Unknown) or value in unknown else known(value)
+
+    return form
+
+
+def _choices(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _core(hint: Any) -> Any:
+    """Without null, UnsetType, and what Annotated adds."""
+    core, *others = (each for each in _choices(hint) if each not in (NoneType, UnsetType))
+    if others:
+        return Any
+    return get_args(core)[0] if get_origin(core) is Annotated else core
+
+
+def _known_form(core: Any) -> Form:
+    origin, inside = get_origin(core), get_args(core)
+    if origin is tuple:
+        form = _form(inside[0])
+        return lambda values: tuple(map(form, values))
+    if origin is dict:
+        form = _form(inside[1])
+        return lambda values: {str(key): form(each) for key, each in values.items()}
+    if core is str:
+        return _text
+    if isinstance(core, type) and issubclass(core, Printed):
+        return lambda facts: facts if isinstance(facts, core) else core.of(facts)
+    return plain_value if core is Any else lambda value: value
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    return value if isinstance(value, str) else str(value)
+
+
+class ClusterResult(Printed):
+    """Whose cluster it is; null is not known."""
+
+    context: Text | None
+    cluster: Text | None
+    account: Text | None
+    region: Text | None
+    server_version: Text | None
+    uid: Text | None
+    """The uid of Namespace kube-system: it ties a plan to its cluster, whatever its names are."""
+    unverified: (
+        Annotated[tuple[Literal["cluster", "region"], ...], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
+        | UnsetType
+    )
+    """Names that the command line alone says: neither AWS nor what was read confirmed them."""
+
+    @classmethod
+    def of(cls, facts: Identity) -> ClusterResult:
+        return cls.filled(facts, unverified=facts.unverified or None)
+
+
+class KindReadResult(Printed):
+    """How reading one kind went."""
+
+    resource: Text
+    state: ReadState
+    count: Count | None
+    """Null where not all of its objects are known."""
+    detail: Text | UnsetType
+
+    @classmethod
+    def of(cls, facts: kinds.KindRead) -> KindReadResult:
+        return cls.filled(facts, resource=facts.resource.full_name, count=facts.count if facts.known else None)
+
+
+class Metadata(Printed):
+    """Which tool, which cluster, how old, what was read, and the options as given."""
+
+    tool_version: Text
+    cluster: ClusterResult
+    source: Source
+    observed_at: Moment
+    """When the facts were read, UTC."""
+    kinds_read: tuple[KindReadResult, ...]
+    options: dict[str, Any]
+    """The options as given on the command line."""
+    notes: Texts | UnsetType
+    """What the reader wants the user to know."""
+
+
+def metadata(cluster: Cluster, view: Any) -> Metadata:
+    """`view` has the `options` and the `tool_version`."""
+    return Metadata.filled(
+        cluster,
+        cluster=cluster.identity,
+        kinds_read=sorted(cluster.reads, key=lambda read: read.resource.full_name),
+        options={key: view.options[key] for key in sorted(view.options)},
+        tool_version=view.tool_version,
+        notes=cluster.notes or None,
+    )
+
+
+class SubjectResult(Printed):
+    """What a finding is about."""
+
+    kind: Text
+    namespace: Text | UnsetType
+    name: Text
+
+
+class RemedyResult(Printed):
+    """One step, the command that does it, and when it can be taken."""
+
+    text: Text
+    command: Text | UnsetType
+    when: When
+
+
+class FindingResult(Printed):
+    """What is so, on what, how bad, and what to do."""
+
+    schema = {"if": {"properties": {"status": {"const": "unknown"}}}, "then": {"required": ["missing"]}}
+
+    code: Code
+    title: Text
+    severity: Severity
+    status: Status
+    subject: SubjectResult
+    message: Text
+    evidence: Lines
+    remedy: tuple[RemedyResult, ...]
+    missing: Text | UnsetType
+    """What an unknown one lacks."""
+
+    @classmethod
+    def filled(cls: type[_P], facts: Any = None, **given: object) -> _P:
+        return super().filled(facts, code=facts.code.name, title=facts.code.title, **given)
+
+
+class CommandResult(Printed):
+    """What every result begins with."""
+
+    api_version: Literal["eksdoc.io/v1alpha1"]
+    kind: str
+    metadata: Metadata
+
+    @classmethod
+    def filled(cls: type[_P], facts: object = None, **given: object) -> _P:
+        (kind,) = get_args(next(field.type for field in structs.fields(cls) if field.name == "kind"))
+        return super().filled(facts, api_version=API_VERSION, kind=kind, **given)

@@ -1,0 +1,54 @@
+"""Broken copies of a document, one fault in each: a schema is tested by which of them it accepts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+
+_DROPPED = object()
+
+
+def accepted(judge: jsonschema.Draft202012Validator, document: dict[str, Any], free: tuple[str, ...] = ()) -> set[str]:
+    """What of `document` may be left out, be of another type, or be more than there is, by its path. Below the paths
+    `free` nothing is broken."""
+    judge.validate(document)
+    return {fault for fault, broken in _broken(document, free) if judge.is_valid(broken)}
+
+
+def _broken(document: dict[str, Any], free: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """One of each path, with `*` for every item."""
+    done = set()
+    for at, value in _paths(document):
+        path = ".".join("*" if isinstance(key, int) else key for key in at)
+        if path in done or path.startswith(tuple(f"{each}." for each in free)):
+            continue
+        done.add(path)
+        if isinstance(value, dict) and path not in free:
+            yield f"more in {path}", _changed(document, (*at, "unexpectedField"), 1)
+        if at and isinstance(at[-1], str):
+            yield f"no {path}", _changed(document, at, _DROPPED)
+        if at and path not in free:
+            yield f"other {path}", _changed(document, at, "" if isinstance(value, (list, dict)) else [])
+
+
+def _paths(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    yield at, value
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _paths(each, (*at, key))
+
+
+def _changed(document: dict[str, Any], at: tuple[str | int, ...], value: Any) -> Any:
+    """With `value` there, or without it."""
+    made: Any = copy.deepcopy(document)
+    *above, last = at
+    within = made
+    for key in above:
+        within = within[key]
+    if value is _DROPPED:
+        del within[last]
+    else:
+        within[last] = value
+    return made

@@ -1,0 +1,124 @@
+"""Results are filled by name from what was found, and the schemas that are made from their types hold them to it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import jsonschema
+import pytest
+
+from kubectl_eksdoc.core.model import codes, interruption_codes
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.documents import API_VERSION
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.result import FindingResult, Moment, Printed, Text, Texts, UnsetType, plain
+from tools.schemas import RESULTS, kind, made
+
+
+class Place(Printed):
+    zone_name: Text | None
+    rack: Text | UnsetType
+
+
+class Thing(Printed):
+    """A thing."""
+
+    at: Moment | None
+    names: Texts
+    place: Place | None
+    places: tuple[Place, ...]
+    labels: dict[str, Any]
+    status: Status
+    size: Literal["small", "large"]
+    """How large."""
+
+
+def place(zone: object = "", rack: object = "") -> Any:
+    return SimpleNamespace(zone_name=zone, rack=rack)
+
+
+def thing(**given: object) -> Any:
+    facts = {
+        "at": datetime(2026, 11, 20, 9, 0, 0, 5, tzinfo=timezone.utc),
+        "names": ["b", "a"],
+        "place": place("a", "r1"),
+        "places": (place(), place(Unknown("not allowed"), None)),
+        "labels": {"of": {"x"}},
+        "status": Status.FAIL,
+        "size": "small",
+    }
+    return plain(Thing.of(SimpleNamespace(**{**facts, **given})))
+
+
+def test_it_is_filled_by_name() -> None:
+    assert json.loads(json.dumps(thing())) == {
+        "at": "2026-11-20T09:00:00Z",
+        "names": ["b", "a"],
+        "place": {"zoneName": "a", "rack": "r1"},
+        "places": [{"zoneName": None}, {"zoneName": None}],
+        "labels": {"of": ["x"]},
+        "status": "fail",
+        "size": "small",
+    }
+
+
+def test_what_is_not_there_is_null() -> None:
+    made = thing(at=None, place=None, names=())
+    assert (made["at"], made["place"], made["names"]) == (None, None, ())
+
+
+def test_a_field_that_the_facts_lack_is_a_bug() -> None:
+    with pytest.raises(AttributeError, match="zone_name"):
+        Place.of(SimpleNamespace(rack="r1"))
+
+
+def test_a_result_does_not_change() -> None:
+    with pytest.raises(AttributeError, match="immutable"):
+        Place.of(place()).rack = "other"
+
+
+def judge_of_findings() -> jsonschema.Draft202012Validator:
+    whole = schemas.load("Interruption")
+    return jsonschema.Draft202012Validator(
+        {"$id": whole["$id"], "$defs": whole["$defs"], **whole["properties"]["findings"]}
+    )
+
+
+def a_finding(code: codes.Code, status: Status = Status.FAIL, missing: str = "") -> Any:
+    finding = Finding(code, Severity.LOW, status, Subject("Node", "n"), "It is so.", missing=missing)
+    return [json.loads(json.dumps(plain(FindingResult.of(finding))))]
+
+
+def test_a_finding_has_a_code_of_its_command_and_says_what_an_unknown_lacks() -> None:
+    valid = judge_of_findings().is_valid
+    assert all(valid(a_finding(code)) for code in interruption_codes.ALL)
+    assert not valid(a_finding(codes.POD_BUDGET))
+    assert valid(a_finding(interruption_codes.LOG, Status.UNKNOWN, "get pods"))
+    assert not valid(a_finding(interruption_codes.LOG, Status.UNKNOWN))
+
+
+def test_common_knows_every_code() -> None:
+    common = schemas.load("Interruption")["$defs"]["common"]
+    everything = {"$ref": f"{common['$id']}#/$defs/FindingResult", "$defs": {"common": common}}
+    judge = jsonschema.Draft202012Validator(everything)
+    assert all(judge.is_valid(a_finding(code)[0]) for code in (codes.POD_BUDGET, interruption_codes.LOG))
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=kind)
+def test_each_schema_is_one_and_says_what_its_kind_is(result: type[Printed]) -> None:
+    schema = schemas.load(kind(result))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["kind"] == {"enum": [kind(result)]}
+    assert schema["properties"]["apiVersion"] == {"enum": [API_VERSION]}
+    assert schema["description"]
+
+
+def test_docstrings_are_descriptions() -> None:
+    text = next(text for path, text in made().items() if path.name == "Interruption.json")
+    assert json.loads(text)["properties"]["links"] == {"type": "array", "items": {"$ref": "#/$defs/Link"}}
+    vital = json.loads(text)["$defs"]["Link"]["properties"]["vital"]
+    assert vital == {"type": "boolean", "description": "Without it no notice of a Spot interruption arrives."}

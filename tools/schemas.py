@@ -1,0 +1,170 @@
+"""The JSON Schemas of results, made from their types: docstrings are the descriptions, and the codes are those of the
+command. common.json has what all results share; `kubectl_eksdoc.render.schemas.load` adds it to the schema of a kind.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import textwrap
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+from msgspec import UnsetType, structs
+from msgspec.json import schema_components
+
+from kubectl_eksdoc.core.model import (
+    addon_codes,
+    check_codes,
+    codes,
+    dns_codes,
+    interruption_codes,
+    metadata_codes,
+    metadata_probe_codes,
+)
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.documents import API_VERSION
+from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.check.result import CheckResult
+from kubectl_eksdoc.render.interruption.result import InterruptionResult
+from kubectl_eksdoc.render.metadata.result import ProbeResult
+from kubectl_eksdoc.render.metadata_fix.result import FixResult
+from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
+from kubectl_eksdoc.render.result import FindingResult, Metadata, Printed
+from kubectl_eksdoc.render.since.result import SinceResult
+from tools.codes_page import EVERY
+
+Doc = dict[str, Any]
+
+_CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
+RESULTS: Mapping[type[Printed], Collection[Code]] = {
+    CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
+    ActiveProbeResult: metadata_probe_codes.ALL,
+    FixResult: (),
+    InterruptionResult: interruption_codes.ALL,
+    ProbeResult: metadata_codes.ALL,
+}
+"""Which finding codes each may hold."""
+SHARED = (Metadata, FindingResult, SinceResult)
+_CODE = {"$ref": "#/$defs/Code"}
+
+
+def made() -> dict[Path, str]:
+    """Each file as it should be."""
+    common = _definitions(SHARED)
+    every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(EVERY)}}}
+    every |= {kind(root): _of_kind(root, _enum(each), common) for root, each in RESULTS.items()}
+    folder = Path(schemas.__file__).parent
+    return {folder / f"{name}.json": json.dumps(_head(name) | body, indent=2) + "\n" for name, body in every.items()}
+
+
+def kind(root: type[Printed]) -> str:
+    (name,) = (get_args(field.type)[0] for field in structs.fields(root) if field.name == "kind")
+    return str(name)
+
+
+def _head(name: str) -> Doc:
+    folder = f"https://eksdoc.io/schemas/{API_VERSION.rpartition('/')[2]}"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{folder}/{name}.json",
+        "title": name,
+    }
+
+
+def _enum(of: Collection[Code]) -> Doc:
+    return {"enum": sorted(code.name for code in of)}
+
+
+def _of_kind(root: type[Printed], enum: Doc, common: Doc) -> Doc:
+    own = {name: body for name, body in _definitions((root,)).items() if name not in common}
+    body: Doc = _shared(own.pop(_name(root)) | {"$defs": own}, common)
+    if _CODE in _below(body):
+        body["$defs"]["Code"] = enum
+    return body
+
+
+def _definitions(roots: tuple[type[Printed], ...]) -> Doc:
+    """Of every type in `roots`, by its name."""
+    _, found = schema_components(roots)
+    types = {each.__name__: each for each in _printed(roots)}
+    made = {name.lstrip("_"): _named(_completed(found[name], types.get(name))) for name in sorted(found)}
+    if len(made) < len(found) or any("." in name for name in made):
+        raise ValueError(f"two types of one result have the same name: {sorted(found)}")
+    return made
+
+
+def _printed(hints: Collection[Any]) -> Iterator[type[Printed]]:
+    for hint in hints:
+        yield from _printed(get_args(hint))
+        if inspect.isclass(hint) and issubclass(hint, Printed):
+            yield hint
+            yield from _printed([field.type for field in structs.fields(hint)])
+
+
+def _completed(schema: Doc, of: type[Printed] | None) -> Doc:
+    """With what msgspec does not say: which fields may be left out, and their descriptions."""
+    del schema["title"]
+    if of is None:
+        return schema
+    told = {name: text for each in reversed(of.__mro__) for name, text in _docstrings(each)}
+    for field in structs.fields(of):
+        if UnsetType in get_args(field.type):
+            schema["required"].remove(field.encode_name)
+        if field.name in told:
+            schema["properties"][field.encode_name]["description"] = told[field.name]
+    return schema | dict(of.schema)
+
+
+def _docstrings(of: type) -> Iterator[tuple[str, str]]:
+    """Each field of a class that has one, and its docstring."""
+    if not issubclass(of, Printed):
+        return
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
+    for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(field.target, ast.Name):
+            yield field.target.id, " ".join(str(ast.literal_eval(text.value)).split())
+
+
+def _name(of: type) -> str:
+    return of.__name__.lstrip("_")
+
+
+def _named(node: Any) -> Any:
+    """References without the underscore of private types, and descriptions on one line."""
+    if isinstance(node, list):
+        return [_named(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: _named(each) for key, each in node.items()}
+    if isinstance(made.get("$ref"), str):
+        made["$ref"] = made["$ref"].replace("/_", "/")
+    if isinstance(made.get("description"), str):
+        made["description"] = " ".join(made["description"].split())
+    return made
+
+
+def _shared(node: Any, common: Doc) -> Any:
+    """With references into common.json; a finding there has one of the codes of the command."""
+    if isinstance(node, list):
+        return [_shared(each, common) for each in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: _shared(each, common) for key, each in node.items()}
+    name = str(node.get("$ref", "")).rpartition("/")[2]
+    if name in common:
+        made["$ref"] = f"common.json{node['$ref']}"
+        coded = {key: _CODE for key, each in common[name].get("properties", {}).items() if _CODE in _below(each)}
+        made |= {"properties": coded} if coded else {}
+    return made
+
+
+def _below(node: Any) -> Iterator[Any]:
+    """`node` itself, and every object in it without its description."""
+    for each in node if isinstance(node, list) else node.values() if isinstance(node, dict) else ():
+        yield from _below(each)
+    if isinstance(node, dict):
+        yield {key: each for key, each in node.items() if key not in ("description", "type")}
