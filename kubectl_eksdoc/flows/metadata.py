@@ -19,6 +19,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.containers import Container, LogOf
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.spelling import maybe
@@ -27,6 +28,7 @@ from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.inside import choose, inside, logs_of
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, instance_of
+from kubectl_eksdoc.core.plan.pod_owner import owner_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.ports import InsidePods
 
@@ -39,12 +41,13 @@ Tell = Callable[[MachineKeys], MachinesTold]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is asked about: one pod, or some nodes, or all."""
+    """What is asked about: one pod, the pods of one workload (its kind and name), or some nodes, or all."""
 
     pod: str = ""
     namespace: str = "default"
     nodes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    workload: tuple[str, str] | None = None
 
     def of(self, cluster: Cluster) -> Cluster:
         """What of it is judged.
@@ -54,6 +57,8 @@ class Scope:
         """
         if self.pod:
             return self._one_pod(cluster)
+        if self.workload is not None:
+            return self._one_workload(cluster, Subject(*self.workload, self.namespace))
         if not self.nodes and not self.groups:
             return cluster
         _check(self.nodes, {node.name for node in cluster.nodes}, "node")
@@ -61,6 +66,16 @@ class Scope:
         kept = tuple(node for node in cluster.nodes if node.name in self.nodes or node.groups & {*self.groups})
         there = {node.name for node in kept}
         return replace(cluster, nodes=kept, pods=tuple(pod for pod in cluster.pods if pod.node in there))
+
+    def _one_workload(self, cluster: Cluster, named: Subject) -> Cluster:
+        pods = tuple(pod for pod in cluster.pods if owner_of(pod) == named)
+        if not pods:
+            of_kind = {owner for owner in map(owner_of, cluster.pods) if owner.kind == named.kind}
+            elsewhere = sorted(each.namespace for each in of_kind if each.name == named.name)
+            hint = f"One of that name is in {', '.join(elsewhere)}: give it with -n." if elsewhere else ""
+            raise UsageError(f"{named.kind} {named.name!r} has no pods in namespace {self.namespace}", hint)
+        there = {pod.node for pod in pods}
+        return replace(cluster, pods=pods, nodes=tuple(node for node in cluster.nodes if node.name in there))
 
     def _one_pod(self, cluster: Cluster) -> Cluster:
         key = f"{self.namespace}/{self.pod}"

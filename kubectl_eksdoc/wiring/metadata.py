@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.errors import AwsLogin
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
@@ -14,6 +15,7 @@ from kubectl_eksdoc.wiring.worlds import ReadWorld, named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class MetadataWorld(ReadWorld):
     """The cluster as it was read, and who looks into its pods, if somebody does; of AWS nothing is known where it could
-    not be believed, and why."""
+    not be believed, and why. `login`: there are no credentials for it, or none that are accepted."""
 
     inside: InsidePods | None = None
     live: bool = False
+    login: AwsLogin | None = None
 
     @property
     def vpc(self) -> str:
@@ -80,9 +83,20 @@ def open_metadata(
     if (held := kept(source, "imds-probe")) is not None:
         aws = held.aws()
         return MetadataWorld(named(held.reader(progress).read(kinds), aws, wanted), aws, held.beside())
-    aws = open_aws_or_none(source, connection, wanted)
+    aws, login = _aws_or_login(source, connection, wanted)
     cluster = named(open_reader(source, connection, progress).read(kinds), aws, wanted)
-    return MetadataWorld(cluster, aws, inside_pods(source, connection), source.live)
+    return MetadataWorld(cluster, aws, inside_pods(source, connection), source.live, login)
+
+
+def _aws_or_login(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted
+) -> tuple[Believed | Unknown, AwsLogin | None]:
+    """Nodes, pods and logs say a part of it without AWS."""
+    try:
+        return open_aws_or_none(source, connection, wanted), None
+    except AwsLogin as error:
+        hint = f" ({error.hint.rstrip('.')})" if error.hint else ""
+        return Unknown(f"AWS was not asked: {error.message}{hint}"), error
 
 
 def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:

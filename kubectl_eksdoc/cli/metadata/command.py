@@ -36,6 +36,7 @@ that it makes and deletes, and --apply carries out one of the fixes.
 
 Examples:
   %(prog)s
+  %(prog)s deploy/aws-load-balancer-controller -n kube-system
   %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
@@ -61,7 +62,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         NAME,
         help="who loses the instance metadata service, and why",
-        usage="%(prog)s [pod/NAME | node/NAME ...] [flags]",
+        usage="%(prog)s [pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )

@@ -52,6 +52,8 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     try:
         world = reading.opened(request, around)
+        if world.login is not None:
+            raise world.login
         saying.told(world, request.options, around)
         if fix.resume:
             return fix_following.resumed(request, fix, active, world, around)

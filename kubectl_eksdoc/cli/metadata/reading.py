@@ -37,8 +37,9 @@ def scope(request: Request) -> Scope:
     from kubectl_eksdoc.wiring.metadata import namespace_of
 
     options = request.options
-    there = options.namespace or (namespace_of(request.source, options.connection) if request.pod else "")
-    return Scope(request.pod, there, request.nodes, request.groups)
+    named = bool(request.pod or request.workload)
+    there = options.namespace or (namespace_of(request.source, options.connection) if named else "")
+    return Scope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
 def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:

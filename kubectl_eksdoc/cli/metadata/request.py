@@ -16,12 +16,18 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
 
 _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
+_WORKLOADS = {
+    **dict.fromkeys(("deployment", "deployments", "deploy"), "Deployment"),
+    **dict.fromkeys(("daemonset", "daemonsets", "ds"), "DaemonSet"),
+    **dict.fromkeys(("statefulset", "statefulsets", "sts"), "StatefulSet"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`pod` is a name, "" for all; `nodes` and `groups` narrow it down to some. `accepted`: finding codes that may be
-    unknown. `earlier`: a file of an earlier answer, "" for none."""
+    """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
+    `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
+    the next nodes."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -32,6 +38,7 @@ class Request:
     accepted: tuple[str, ...]
     earlier: str = ""
     assumed: Assumed | None = None
+    workload: tuple[str, str] | None = None
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -42,8 +49,12 @@ class Request:
         named = [_named(word) for word in words]
         pods = [name for kind, name in named if kind in _PODS]
         nodes = tuple(name for kind, name in named if kind in _NODES)
-        if len(pods) > 1 or (pods and (nodes or args.nodegroup)):
-            raise UsageError("one pod at a time, and nothing beside it", "For all of them: name none.")
+        workloads = [(_WORKLOADS[kind], name) for kind, name in named if kind in _WORKLOADS]
+        alone = [*pods, *workloads]
+        if len(alone) > 1 or (alone and (nodes or args.nodegroup)):
+            raise UsageError("one pod or workload at a time, and nothing beside it", "For all of them: name none.")
+        if workloads and (args.active or args.apply):
+            raise UsageError("--active and --apply are of nodes", "Name node/NAME, or --nodegroup NAME.")
         return Request(
             GlobalOptions.from_args(args),
             SourceOptions.from_args(args).choice,
@@ -54,6 +65,7 @@ class Request:
             args.accept_unknown,
             since_from(args),
             args.assume,
+            workloads[0] if workloads else None,
         )
 
     @property
@@ -61,6 +73,7 @@ class Request:
         """By the names of the flags."""
         said: dict[str, object] = {
             "pod": self.pod,
+            "workload": "/".join(self.workload or ()),
             "node": list(self.nodes),
             "nodegroup": list(self.groups),
             "hops": self.hops,
@@ -68,13 +81,14 @@ class Request:
             "assume": str(self.assumed or ""),
             "since": self.earlier,
         }
-        if self.pod:
+        if self.pod or self.workload:
             said["namespace"] = self.options.namespace
         return {name: value for name, value in said.items() if value}
 
 
 def _named(word: str) -> tuple[str, str]:
     kind, slash, name = word.partition("/")
-    if not slash or not name or kind not in (*_PODS, *_NODES):
-        raise UsageError(f"{word!r} is neither pod/NAME nor node/NAME", "Name none for the whole cluster.")
+    if not slash or not name or kind not in (*_PODS, *_NODES, *_WORKLOADS):
+        hint = "Or deploy/NAME, ds/NAME, sts/NAME. Name none for the whole cluster."
+        raise UsageError(f"{word!r} is neither pod/NAME nor node/NAME", hint)
     return kind, name

@@ -99,7 +99,7 @@ def _cause(group: GroupPlan) -> Row:
     tokens, hops = _options(alike)
     counts = [len(group.of(each)) for each in (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)]
     return [
-        alike.name or f"({alike.owner.value})",
+        alike.label,
         alike.owner.value,
         str(len(alike.nodes)),
         _verdict(alike.here.reach, alike.now.options is None),

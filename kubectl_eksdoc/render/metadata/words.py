@@ -29,7 +29,7 @@ _DO = {
 
 def group_name(alike: NodesAlike) -> str:
     """``managed node group blue``."""
-    return f"{_KINDS[alike.owner]} {alike.name}" if alike.name else _KINDS[alike.owner]
+    return " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
 
 
 def in_short(plan: MetadataPlan) -> str:

@@ -42,15 +42,11 @@ def _least(choice: Choice) -> Choice:
     return replace(choice, fixes=choice.fixes[:1])
 
 
-def _name(alike: NodesAlike) -> str:
-    return alike.name or f"({alike.owner.value})"
-
-
 def _rows(alike: NodesAlike, choice: Choice) -> Iterator[Row]:
     for each in choice.fixes:
         blast = each.blast
         yield [
-            _name(alike),
+            alike.label,
             Cell(each.name, Tone.TITLE),
             Cell(each.when.value, Tone.GOOD if each.when is When.TONIGHT else None),
             *(str(count or "-") for count in (blast.nodes, blast.pods, blast.instances)),
@@ -63,7 +59,7 @@ def _cannot(alike: NodesAlike, choice: Choice, look: Look) -> Iterator[str]:
     if alike.now.options is None and not choice.fixes:
         return
     for why in choice.cannot:
-        yield from wrap(shown(f"{_name(alike)}: {why}", look), look.columns, MARGIN, MARGIN * 2)
+        yield from wrap(shown(f"{alike.label}: {why}", look), look.columns, MARGIN, MARGIN * 2)
 
 
 def _below(rows: Sequence[Row], more: int, look: Look) -> list[str]:
@@ -79,7 +75,7 @@ def _whole(offered: Offered, look: Look) -> Iterator[list[str]]:
     said: set[str] = set()
     for alike, choice in offered:
         for each in choice.fixes:
-            rest = f" for {_name(alike)}: {each.when.value}, {words.reach(each.blast)}"
+            rest = f" for {alike.label}: {each.when.value}, {words.reach(each.blast)}"
             cautions = [caution for caution in each.cautions if caution not in said]
             said |= {*cautions}
             yield titled(Title(each.name, rest), list(_body(each, cautions, look)), look)

@@ -123,7 +123,7 @@ def test_one_pod_is_one_sentence(ann: Probing) -> None:
 
 REFUSED = (
     (("pod/nobody",), "there is no pod 'nobody' in namespace default"),
-    (("pod/a", "pod/b"), "one pod at a time"),
+    (("pod/a", "pod/b"), "one pod or workload at a time"),
     (("cart",), "'cart' is neither pod/NAME nor node/NAME"),
     (("--hops", "65"), "EC2 takes 1 to 64"),
     (("--hops", "0"), "0"),
@@ -154,3 +154,19 @@ def test_where_nothing_says_which_region_the_cluster_still_tells_what_it_can(
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
         world = open_metadata(SourceChoice(), Connection(kubeconfig=config), AwsWanted(), None, KINDS)
     assert len(world.cluster.nodes) == 12 and isinstance(world.aws, Unknown) and "AWS was not asked" in world.aws.why
+
+
+def test_without_credentials_of_aws_the_cluster_is_judged_all_the_same(
+    ann: Probing, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nodes, pods and logs tell a part of it, and pods can measure the rest."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    connection = Connection(kubeconfig=ann.config)
+    wanted = AwsWanted("prod", "ap-northeast-2", "")
+    world = open_metadata(SourceChoice(), connection, wanted, None, KINDS)
+    assert world.login is not None and isinstance(world.aws, Unknown) and world.cluster.nodes
+    assert "AWS was not asked: there are no AWS credentials" in world.aws.why

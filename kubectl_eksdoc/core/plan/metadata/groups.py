@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import Service, service_next, service_now
+from kubectl_eksdoc.core.plan.metadata.sources import Service, scaling_group_of, service_next, service_now
 from kubectl_eksdoc.core.rules.metadata_service import POD, Reach, Verdict, verdict
 
 
 @dataclass(frozen=True, slots=True)
 class NodesAlike:
     """`name` of their node group or NodePool, "" where they have none. `here` and `later`: for a pod on a network of
-    its own, so many hops away as was asked for; `now` and `next` are whence that comes."""
+    its own, so many hops away as was asked for; `now` and `next` are whence that comes. `scaling_group`: the auto
+    scaling group of nodes without a name of theirs."""
 
     owner: NodeOwner
     name: str
@@ -24,6 +25,12 @@ class NodesAlike:
     next: Service
     here: Verdict
     later: Verdict
+    scaling_group: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name, that of its auto scaling group, or whose it is in brackets."""
+        return self.name or self.scaling_group or f"({self.owner.value})"
 
     @property
     def changes(self) -> bool:
@@ -43,10 +50,11 @@ class NodesAlike:
 
 def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]:
     """By owner and name, those that suffer first. Nodes of one group that differ are several."""
-    found: dict[tuple[NodeOwner, str, Service, Service], list[Node]] = defaultdict(list)
+    found: dict[tuple[NodeOwner, str, Service, Service, str], list[Node]] = defaultdict(list)
     for node in facts.cluster.nodes:
         now, later = service_now(node, facts), service_next(node, facts)
-        found[node.owner, node.group, _without_instance(now), later].append(node)
+        scaling = "" if node.group else scaling_group_of(node, facts)
+        found[node.owner, node.group, _without_instance(now), later, scaling].append(node)
     alike = [
         NodesAlike(
             owner,
@@ -56,8 +64,9 @@ def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]
             later,
             _verdict(now, hops),
             _verdict(later, hops),
+            scaling,
         )
-        for (owner, name, now, later), nodes in found.items()
+        for (owner, name, now, later, scaling), nodes in found.items()
     ]
     return tuple(sorted(alike, key=_worst_first))
 

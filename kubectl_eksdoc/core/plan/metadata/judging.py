@@ -362,7 +362,8 @@ _POOLED = (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE)
 
 
 def _group(alike: NodesAlike) -> str:
-    return f"{alike.name} ({len(alike.nodes)})" if alike.name else alike.nodes[0]
+    name = alike.name or alike.scaling_group
+    return f"{name} ({len(alike.nodes)})" if name else alike.nodes[0]
 
 
 def _some(names: Sequence[str]) -> list[str]:

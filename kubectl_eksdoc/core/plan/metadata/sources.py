@@ -52,6 +52,12 @@ def instance_of(node: Node) -> str:
     return found.group(1) if found else ""
 
 
+def scaling_group_of(node: Node, facts: MetadataFacts) -> str:
+    """The auto scaling group of its instance, "" where there is none, or it is not known."""
+    instance = facts.told.instances.get(instance_of(node))
+    return instance.scaling_group if isinstance(instance, Instance) else ""
+
+
 _OVER = ("shutting-down", "terminated")
 """EC2 tells their options for about an hour more."""
 
@@ -165,8 +171,8 @@ def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
-    if not instance.scaling_group:
-        return Service(Unknown("it belongs to no auto scaling group: nothing makes another one like it"), "")
+    if not instance.scaling_group:  # its own options stand for the next one, as there is none
+        return Service(service_now(node, facts).options, "hand: it is of no auto scaling group, and no next one comes")
     group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
         return Service(group, "")

@@ -175,8 +175,8 @@ def test_a_group_of_ones_own_goes_by_its_auto_scaling_group() -> None:
     for held in ({}, {"asg-1": ScalingGroup("asg-1")}, {"asg-1": Absent("gone")}):
         assert isinstance(service_next(of(""), facts(templates=template, scaling_groups=held)).options, Unknown)
     alone = facts(instances={ID: Instance(ID, AMI, options=AL2)})
-    told = service_next(of(""), alone).options
-    assert isinstance(told, Unknown) and "nothing makes another one" in told.why
+    told = service_next(of(""), alone)
+    assert told.options == AL2 and "no next one comes" in told.by, "there is nothing to be unknown"
 
 
 def test_auto_mode_is_eks_own() -> None:
