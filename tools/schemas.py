@@ -20,7 +20,9 @@ from kubectl_eksdoc.core.model import (
     addon_codes,
     check_codes,
     codes,
+    dns_change_codes,
     dns_codes,
+    dns_measure_codes,
     interruption_codes,
     metadata_codes,
     metadata_probe_codes,
@@ -28,27 +30,36 @@ from kubectl_eksdoc.core.model import (
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
+from kubectl_eksdoc.render.dns.result import LameduckResult
+from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
+from kubectl_eksdoc.render.dns_measure.result import MeasureResult
 from kubectl_eksdoc.render.interruption.result import InterruptionResult
 from kubectl_eksdoc.render.metadata.result import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.result import FixResult
 from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
-from kubectl_eksdoc.render.result import FindingResult, Metadata, Printed
+from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
 from kubectl_eksdoc.render.since.result import SinceResult
 from tools.codes_page import EVERY
 
 Doc = dict[str, Any]
 
 _CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
+_OF_DNS_CHANGES = (dns_codes.FOREIGN_GRACE, dns_codes.LAMEDUCK_SHORT, dns_codes.TOO_FEW)
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
+    DnsChangeResult: (*addon_codes.ALL, *dns_change_codes.ALL, *_OF_DNS_CHANGES),
+    UpdateResult: addon_codes.ALL,
     CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
     ActiveProbeResult: metadata_probe_codes.ALL,
     FixResult: (),
     InterruptionResult: interruption_codes.ALL,
+    LameduckResult: dns_codes.ALL,
+    MeasureResult: dns_measure_codes.ALL,
     ProbeResult: metadata_codes.ALL,
 }
 """Which finding codes each may hold."""
-SHARED = (Metadata, FindingResult, SinceResult)
+SHARED = (Metadata, FindingResult, ObjectResult, SinceResult)
 _CODE = {"$ref": "#/$defs/Code"}
 
 
