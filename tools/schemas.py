@@ -20,7 +20,9 @@ from kubectl_eksdoc.core.model import (
     addon_codes,
     check_codes,
     codes,
+    dns_change_codes,
     dns_codes,
+    dns_measure_codes,
     interruption_codes,
     metadata_codes,
     metadata_probe_codes,
@@ -28,27 +30,51 @@ from kubectl_eksdoc.core.model import (
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
+from kubectl_eksdoc.render.corefile.result import CorefileResult
+from kubectl_eksdoc.render.dns.result import LameduckResult
+from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
+from kubectl_eksdoc.render.dns_measure.result import MeasureResult
+from kubectl_eksdoc.render.fleet.result import FleetResult
 from kubectl_eksdoc.render.interruption.result import InterruptionResult
 from kubectl_eksdoc.render.metadata.result import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.result import FixResult
 from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
-from kubectl_eksdoc.render.result import FindingResult, Metadata, Printed
+from kubectl_eksdoc.render.permissions.result import PermissionResult
+from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
 from kubectl_eksdoc.render.since.result import SinceResult
+from kubectl_eksdoc.render.snapshot.result import SnapshotResult
 from tools.codes_page import EVERY
 
 Doc = dict[str, Any]
 
 _CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
+_OF_DNS_CHANGES = (dns_codes.FOREIGN_GRACE, dns_codes.LAMEDUCK_SHORT, dns_codes.TOO_FEW)
+_OF_COREFILES = (
+    dns_codes.COREFILE_REFUSED,
+    dns_codes.COREFILE_UNKNOWN,
+    dns_codes.LAMEDUCK_LONG,
+    dns_codes.LAMEDUCK_SHORT,
+    dns_codes.LAMEDUCK_UNKNOWN,
+)
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
+    CorefileResult: _OF_COREFILES,
+    FleetResult: (),
+    PermissionResult: (),
+    SnapshotResult: (),
+    DnsChangeResult: (*addon_codes.ALL, *dns_change_codes.ALL, *_OF_DNS_CHANGES),
+    UpdateResult: addon_codes.ALL,
     CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
     ActiveProbeResult: metadata_probe_codes.ALL,
     FixResult: (),
     InterruptionResult: interruption_codes.ALL,
+    LameduckResult: dns_codes.ALL,
+    MeasureResult: dns_measure_codes.ALL,
     ProbeResult: metadata_codes.ALL,
 }
 """Which finding codes each may hold."""
-SHARED = (Metadata, FindingResult, SinceResult)
+SHARED = (Metadata, FindingResult, ObjectResult, SinceResult)
 _CODE = {"$ref": "#/$defs/Code"}
 
 
@@ -80,7 +106,10 @@ def _enum(of: Collection[Code]) -> Doc:
 
 
 def _of_kind(root: type[Printed], enum: Doc, common: Doc) -> Doc:
-    own = {name: body for name, body in _definitions((root,)).items() if name not in common}
+    every = _definitions((root,))
+    if wrong := [name for name in every.keys() & common if every[name] != common[name]]:
+        raise ValueError(f"{root.__name__} has types of its own that are called as shared ones: {wrong}")
+    own = {name: body for name, body in every.items() if name not in common}
     body: Doc = _shared(own.pop(_name(root)) | {"$defs": own}, common)
     if _CODE in _below(body):
         body["$defs"]["Code"] = enum

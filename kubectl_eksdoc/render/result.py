@@ -12,8 +12,9 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
-from msgspec import UNSET, Struct, structs, to_builtins
+from msgspec import UNSET as UNSET
 from msgspec import Meta as Meta
+from msgspec import Struct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
 
 from kubectl_eksdoc.core.model import kinds
@@ -81,7 +82,10 @@ def _forms(printed: type[Printed]) -> tuple[tuple[str, Form], ...]:
 
 def _form(hint: Any) -> Form:
     """To the form of `hint`; the facts' "" is null, or left out, where that is allowed."""
-    choices, known = _choices(hint), _known_form(_core(hint))
+    choices, core = _choices(hint), _core(hint)
+    if core is Any:
+        return lambda value: value if value is UNSET else plain_value(value)
+    known = _known_form(core)
     nothing = UNSET if UnsetType in choices and NoneType not in choices else None
     unknown = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
 
@@ -117,7 +121,7 @@ def _known_form(core: Any) -> Form:
         return _text
     if isinstance(core, type) and issubclass(core, Printed):
         return lambda facts: facts if isinstance(facts, core) else core.of(facts)
-    return plain_value if core is Any else lambda value: value
+    return lambda value: value
 
 
 def _text(value: object) -> str:
@@ -196,6 +200,15 @@ class SubjectResult(Printed):
     name: Text
 
 
+class ObjectResult(Printed):
+    """An object of the cluster."""
+
+    api_version: Text
+    kind: Text
+    namespace: Text | None
+    name: Text
+
+
 class RemedyResult(Printed):
     """One step, the command that does it, and when it can be taken."""
 
@@ -225,14 +238,19 @@ class FindingResult(Printed):
         return super().filled(facts, code=facts.code.name, title=facts.code.title, **given)
 
 
-class CommandResult(Printed):
+class KindResult(Printed):
     """What every result begins with."""
 
     api_version: Literal["eksdoc.io/v1alpha1"]
     kind: str
-    metadata: Metadata
 
     @classmethod
     def filled(cls: type[_P], facts: object = None, **given: object) -> _P:
         (kind,) = get_args(next(field.type for field in structs.fields(cls) if field.name == "kind"))
         return super().filled(facts, api_version=API_VERSION, kind=kind, **given)
+
+
+class CommandResult(KindResult):
+    """Of a command about one cluster."""
+
+    metadata: Metadata

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.addon_update.view import UpdateView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,10 +19,10 @@ def _wide(view: UpdateView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: UpdateView) -> Json:
-    from kubectl_eksdoc.render.addon_update.document import document
+def _result(view: UpdateView) -> object:
+    from kubectl_eksdoc.render.addon_update.result import UpdateResult
 
-    return document(view)
+    return UpdateResult.of(view)
 
 
-FORMATS: Formats[UpdateView] = Formats("an add-on's update", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[UpdateView] = Formats("an add-on's update", {"table": _table, "wide": _wide, **documents(_result)})

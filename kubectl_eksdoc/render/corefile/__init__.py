@@ -6,6 +6,7 @@ Never here: what CoreDNS takes, and how bad it is.
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.corefile.formats import FORMATS, CorefileView
+from kubectl_eksdoc.render.corefile.formats import FORMATS
+from kubectl_eksdoc.render.corefile.view import CorefileView
 
 __all__ = ["FORMATS", "CorefileView"]

@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.documents import API_VERSION, COREFILE_READING
 from kubectl_eksdoc.core.plan.dns.file import CorefileRead
-from kubectl_eksdoc.render.encode import Json, plain_value
+from kubectl_eksdoc.render.corefile.view import CorefileView, verdict
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import joined, shown, wrap
-
-
-@dataclass(frozen=True, slots=True)
-class CorefileView:
-    """`options` as they were given."""
-
-    read: CorefileRead
-    options: Mapping[str, object]
-    tool_version: str = __version__
-
-
-_ACCEPTED = {True: "takes", False: "refuses"}
-
-
-def verdict(read: CorefileRead) -> str:
-    accepted = read.judged.accepted
-    if accepted is None:
-        return f"Whether CoreDNS {read.version} takes {read.path} is not known."
-    return f"CoreDNS {read.version} {_ACCEPTED[accepted]} {read.path}."
 
 
 def _lines(read: CorefileRead) -> list[str]:
@@ -53,28 +29,10 @@ def _table(view: CorefileView, look: Look, full: bool = False) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _document(view: CorefileView) -> Json:
-    from kubectl_eksdoc.render.document import finding, strings
+def _result(view: CorefileView) -> object:
+    from kubectl_eksdoc.render.corefile.result import CorefileResult
 
-    read = view.read
-    return {
-        "apiVersion": API_VERSION,
-        "kind": COREFILE_READING,
-        "metadata": {
-            "toolVersion": view.tool_version,
-            "options": {key: plain_value(view.options[key]) for key in sorted(view.options)},
-        },
-        "file": read.path,
-        "corednsVersion": str(read.version),
-        "verdict": verdict(read),
-        "accepted": read.judged.accepted,
-        "lameduckSeconds": read.lameduck_s,
-        "shutdownSeconds": read.shutdown_s,
-        "health": strings(read.health),
-        "ready": strings(read.ready),
-        "refusals": [{"line": each.line or None, "message": str(each)} for each in read.judged.refusals],
-        "findings": [finding(each) for each in read.findings],
-    }
+    return CorefileResult.of(view)
 
 
 def _sarif(view: CorefileView, look: Look) -> str:
@@ -88,7 +46,7 @@ FORMATS: Formats[CorefileView] = Formats(
     {
         "table": _table,
         "wide": lambda view, look: _table(view, look, full=True),
-        **documents(_document),
+        **documents(_result),
         "sarif": _sarif,
     },
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.dns.view import DnsView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,10 +19,10 @@ def _wide(view: DnsView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: DnsView) -> Json:
-    from kubectl_eksdoc.render.dns.document import document
+def _result(view: DnsView) -> object:
+    from kubectl_eksdoc.render.dns.result import LameduckResult
 
-    return document(view)
+    return LameduckResult.of(view)
 
 
-FORMATS: Formats[DnsView] = Formats("coredns-lameduck", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[DnsView] = Formats("coredns-lameduck", {"table": _table, "wide": _wide, **documents(_result)})

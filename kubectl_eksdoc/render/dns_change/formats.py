@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.dns_change.view import DnsChangeView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,12 +19,10 @@ def _wide(view: DnsChangeView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: DnsChangeView) -> Json:
-    from kubectl_eksdoc.render.dns_change.document import document
+def _result(view: DnsChangeView) -> object:
+    from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
 
-    return document(view)
+    return DnsChangeResult.of(view)
 
 
-FORMATS: Formats[DnsChangeView] = Formats(
-    "a change of CoreDNS", {"table": _table, "wide": _wide, **documents(_document)}
-)
+FORMATS: Formats[DnsChangeView] = Formats("a change of CoreDNS", {"table": _table, "wide": _wide, **documents(_result)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.dns_measure.view import MeasureView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,10 +19,10 @@ def _wide(view: MeasureView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: MeasureView) -> Json:
-    from kubectl_eksdoc.render.dns_measure.document import document
+def _result(view: MeasureView) -> object:
+    from kubectl_eksdoc.render.dns_measure.result import MeasureResult
 
-    return document(view)
+    return MeasureResult.of(view)
 
 
-FORMATS: Formats[MeasureView] = Formats("a measurement", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[MeasureView] = Formats("a measurement", {"table": _table, "wide": _wide, **documents(_result)})

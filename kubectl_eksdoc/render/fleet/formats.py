@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.fleet.view import FleetView
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
@@ -26,12 +25,12 @@ def _markdown(view: FleetView, look: Look) -> str:
     return ticket(view, look)
 
 
-def _document(view: FleetView) -> Json:
-    from kubectl_eksdoc.render.fleet.document import document
+def _result(view: FleetView) -> object:
+    from kubectl_eksdoc.render.fleet.result import FleetResult
 
-    return document(view)
+    return FleetResult.of(view)
 
 
 FORMATS: Formats[FleetView] = Formats(
-    "a fleet", {"table": _table, "wide": _wide, **documents(_document), "markdown": _markdown}
+    "a fleet", {"table": _table, "wide": _wide, **documents(_result), "markdown": _markdown}
 )

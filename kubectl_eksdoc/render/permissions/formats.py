@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.permissions.view import CheckView, PermissionsView
@@ -46,15 +45,15 @@ def _check_wide(view: CheckView, look: Look) -> str:
     return wide(view, look)
 
 
-def _check_document(view: CheckView) -> Json:
-    from kubectl_eksdoc.render.permissions.held import document
+def _check_result(view: CheckView) -> object:
+    from kubectl_eksdoc.render.permissions.result import PermissionResult
 
-    return document(view)
+    return PermissionResult.of(view)
 
 
 FORMATS: Formats[PermissionsView] = Formats(
     "what must be allowed", {"table": _table, "wide": _wide, "json": _json, "yaml": _yaml}
 )
 CHECK_FORMATS: Formats[CheckView] = Formats(
-    "what you may", {"table": _check_table, "wide": _check_wide, **documents(_check_document)}
+    "what you may", {"table": _check_table, "wide": _check_wide, **documents(_check_result)}
 )

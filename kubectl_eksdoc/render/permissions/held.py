@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from kubectl_eksdoc.core.model.documents import API_VERSION, PERMISSION_CHECK
 from kubectl_eksdoc.core.plan.permissions.held import Held
-from kubectl_eksdoc.render.document import Fields, known, metadata, strings
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.permissions.view import CheckView
 from kubectl_eksdoc.render.tables import Cell, Column, Row, plain
@@ -15,7 +10,6 @@ from kubectl_eksdoc.render.text import counted
 
 _ORDER = (False, None, True)
 _SIGNS = {True: Cell("✓ yes", Tone.GOOD), False: Cell("✗ missing", Tone.BAD), None: Cell("? unknown", Tone.UNKNOWN)}
-_STATES = {True: "held", False: "missing", None: "unknown"}
 _COLUMNS = (
     Column("YOU MAY"),
     Column("RIGHT", floor=30, lines=2),
@@ -27,41 +21,12 @@ _COLUMNS = (
 def table(view: CheckView, look: Look) -> str:
     """What you have is counted, not listed."""
     rows = [_row(each) for each in _sorted(view) if each.held is not True]
-    return "\n\n".join(filter(None, (_verdict(view), "\n".join(plain(_COLUMNS, rows, look))))) + "\n"
+    return "\n\n".join(filter(None, (verdict(view), "\n".join(plain(_COLUMNS, rows, look))))) + "\n"
 
 
 def wide(view: CheckView, look: Look) -> str:
     rows = [_row(each) for each in _sorted(view)]
-    return f"{_verdict(view)}\n\n" + "\n".join(plain(_COLUMNS, rows, look, fit=False)) + "\n"
-
-
-def document(view: CheckView) -> Fields:
-    """As PermissionCheck.json says: every right, in the order in which it is asked for."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": PERMISSION_CHECK,
-        "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
-        "verdict": _verdict(view),
-        "rights": [_right(each) for each in view.held],
-        "missing": strings(each.needed.permission.said for each in view.held if each.held is False),
-        "findings": [],
-    }
-
-
-def _right(each: Held) -> Fields:
-    asked = each.needed.permission
-    fields: Fields = {
-        "verb": asked.verb,
-        "group": asked.resource.group,
-        "resource": asked.resource.plural,
-        "subresource": known(asked.subresource),
-        "namespace": known(asked.namespace),
-        "required": each.needed.required,
-        "state": _STATES[each.held],
-        "without": strings(each.needed.lost),
-        "commands": strings(each.needed.commands),
-    }
-    return fields | ({"why": each.why} if each.why else {})
+    return f"{verdict(view)}\n\n" + "\n".join(plain(_COLUMNS, rows, look, fit=False)) + "\n"
 
 
 def _sorted(view: CheckView) -> list[Held]:
@@ -74,7 +39,7 @@ def _row(each: Held) -> Row:
     return [_SIGNS[each.held], each.needed.permission.said, "yes" if each.needed.required else "no", said]
 
 
-def _verdict(view: CheckView) -> str:
+def verdict(view: CheckView) -> str:
     many = {state: sum(each.held is state for each in view.held) for state in _ORDER}
     if many[True] == len(view.held):
         return f"You have all {counted(len(view.held), 'right')}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.snapshot.view import SnapshotView
@@ -20,10 +19,10 @@ def _wide(view: SnapshotView, look: Look) -> str:
     return table(view, look, full=True)
 
 
-def _document(view: SnapshotView) -> Json:
-    from kubectl_eksdoc.render.snapshot.document import document
+def _result(view: SnapshotView) -> object:
+    from kubectl_eksdoc.render.snapshot.result import SnapshotResult
 
-    return document(view)
+    return SnapshotResult.of(view)
 
 
-FORMATS: Formats[SnapshotView] = Formats("a snapshot", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[SnapshotView] = Formats("a snapshot", {"table": _table, "wide": _wide, **documents(_result)})

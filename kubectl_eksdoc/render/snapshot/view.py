@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,10 @@ class SnapshotView:
     path: str
     without: tuple[str, ...] = ()
     tool_version: str = __version__
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"without": self.without} if self.without else {}
 
     @property
     def scene(self) -> Scene:

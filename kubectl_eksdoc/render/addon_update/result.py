@@ -1,0 +1,198 @@
+"""An add-on's update as ``-o json`` and ``-o yaml`` print it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.plan.addon.merging import Missing
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.rules.keeping.secrets import printed
+from kubectl_eksdoc.core.run.addon import ended, outcome, rollout, targets
+from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.render.addon_update import words
+from kubectl_eksdoc.render.addon_update.view import UpdateView
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    CommandResult,
+    Count,
+    FindingResult,
+    Lines,
+    ObjectResult,
+    Printed,
+    Text,
+    UnsetType,
+    metadata,
+)
+
+
+class RefusalResult(Printed):
+    """Why nothing is sent."""
+
+    why: Text
+    hint: str
+
+
+class _WayBack(Printed):
+    """An update to the version of before, with its values and the fields that were live; null where it is not known."""
+
+    commands: Lines
+    caveats: Lines
+    by_hand: Lines
+
+
+class _Error(Printed):
+    code: str
+    message: str
+    resources: Lines
+
+
+class _Foretold(Printed):
+    fate: Fate
+    value: Any | UnsetType
+    confidence: Confidence
+
+
+class _Check(Printed):
+    object: ObjectResult
+    path: Text
+    verdict: outcome.Verdict
+    before: Any | UnsetType
+    """What stood there before; absent for nothing."""
+    now: Any | UnsetType
+    """What stands there now; absent for nothing, and where it was not read."""
+    owners: Lines
+    """Field managers that have it now."""
+    why: Text | UnsetType
+    foretold: _Foretold | None
+
+    @classmethod
+    def of(cls, facts: outcome.Check) -> _Check:
+        def shown(value: Any) -> Any:
+            """What stands nowhere is absent."""
+            return UNSET if isinstance(value, Missing) else facts.field.printed(value)
+
+        told = facts.foretold
+        value = shown(told.value) if told is not None and told.fate is not Fate.UNKNOWN else UNSET
+        return cls.filled(
+            facts,
+            object=facts.field.of,
+            path=str(facts.field).partition(" - ")[2],
+            before=shown(facts.live),
+            now=UNSET if facts.verdict is outcome.Verdict.NOT_READ else shown(facts.found),
+            foretold=told and _Foretold.filled(fate=told.fate, value=value, confidence=told.sure),
+        )
+
+
+class _Rollout(Printed):
+    object: ObjectResult
+    desired: Count
+    updated: Count
+    available: Count
+    done: bool
+    by_hand: bool
+    stuck: Text | None
+
+    @classmethod
+    def of(cls, facts: rollout.Rollout) -> _Rollout:
+        return cls.filled(facts, object=facts.of)
+
+
+class _Targets(Printed):
+    service: Text
+    healthy_before: Count | None
+    healthy_at_worst: Count | None
+    healthy_now: Count | None
+    unhealthy: Lines
+    unread: Text | None
+
+    @classmethod
+    def of(cls, facts: targets.Health) -> _Targets:
+        never = facts.unread and not facts.before
+        return cls.filled(
+            facts,
+            healthy_before=None if never else facts.before,
+            healthy_at_worst=None if never else facts.lowest,
+            healthy_now=None if facts.unread else facts.now,
+        )
+
+
+class _Unread(Printed):
+    object: ObjectResult
+    why: Text
+
+
+class OutcomeResult(Printed):
+    """What an update of an add-on has done."""
+
+    update: Text
+    stage: Stage
+    seconds: Count
+    left: Text | None
+    """Why it is followed no longer though it goes on; null where it has ended."""
+    errors: tuple[_Error, ...]
+    fields: tuple[_Check, ...]
+    """Prediction against reality, by object and field."""
+    rollouts: tuple[_Rollout, ...]
+    not_ready: Lines
+    targets: tuple[_Targets, ...]
+    unwatched: Text | None
+    unread: tuple[_Unread, ...]
+
+    @classmethod
+    def of(cls, facts: ended.Ended) -> OutcomeResult:
+        return cls.filled(
+            facts,
+            update=facts.id,
+            seconds=round(facts.seconds),
+            fields=facts.checks,
+            targets=facts.health,
+            unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread),
+        )
+
+
+class UpdateResult(CommandResult):
+    """An add-on's update that is to be carried out, or was: kubectl eksdoc addon-diff --apply -o json."""
+
+    kind: Literal["AddonUpdate"]
+    recognised: Text | None
+    run: Text | None
+    journal: Text | None
+    addon: Text
+    version: Text
+    target: Text
+    mode: Mode
+    """How conflicts are resolved."""
+    values: dict[str, Any] | None
+    """The whole document that is sent; null: none is, and EKS keeps what it has."""
+    keeps: Lines
+    """Fields for whose sake values are sent that were not given."""
+    changes: Count
+    """Fields that are predicted to change."""
+    verdict: Text
+    refusals: tuple[RefusalResult, ...]
+    to_acknowledge: Lines
+    way_back: _WayBack | None
+    outcome: OutcomeResult | None
+    """Null where nothing was sent."""
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: UpdateView) -> UpdateResult:
+        sent, plan = facts.sent, facts.plan
+        return cls.filled(
+            facts,
+            metadata=metadata(facts.cluster, facts),
+            addon=sent.addon,
+            version=sent.before,
+            target=sent.target,
+            mode=sent.mode,
+            values=printed(sent.values),
+            keeps=sent.keeps,
+            verdict=words.verdict(facts),
+            refusals=facts.guards,
+            to_acknowledge=(each.message for each in facts.weighty),
+            way_back=None if isinstance(facts.back, str) else facts.back,
+            outcome=facts.ended,
+            findings=plan.findings if plan else (),
+        )
