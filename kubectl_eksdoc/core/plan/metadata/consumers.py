@@ -1,6 +1,6 @@
-"""Programs that are known to ask the instance metadata service, and how each does without: as data, with sources.
+"""Programs that are known to ask the instance metadata service, and how each does without.
 
-Recognised by the name of their image; what is not listed here may ask it all the same, through its SDK.
+Recognised by the name of their image; what is not in knowledge/software.json may ask it all the same, through its SDK.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.upgrades.images import by_image
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +42,18 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """`images`: last parts of its images' names. `credentials`: it needs those of its node where it has no role of its
-    own. `falls_back`: without an answer it goes on by itself, and how; "" if it does not. `on_host`: it comes with the
-    network of its host, where the hop limit does not matter. `agents_without`: its DaemonSet calls AWS for nothing,
-    only its controller does. `way_out`: what to set, for people."""
+    """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. `credentials`:
+    it needs those of its node where it has no role of its own. `falls_back`: without an answer it goes on by itself,
+    and how; "" if it does not. `on_host`: it comes with the network of its host, where the hop limit does not matter.
+    `agents_without`: its DaemonSet calls AWS for nothing, only its controller does. `way_out`: what to set, for people.
+    """
 
     name: str
     images: tuple[str, ...]
-    needs: tuple[Need, ...]
-    way_out: str
-    source: str
+    source: Source
+    asks: bool = True
+    needs: tuple[Need, ...] = ()
+    way_out: str = ""
     credentials: bool = True
     falls_back: str = ""
     on_host: bool = False
@@ -68,109 +72,17 @@ class Consumer:
         return tuple(need for need in self.needs if not need.met(started) and need.may_be_met(started))
 
 
-_REGION_BY_ENV = ("AWS_REGION", "AWS_DEFAULT_REGION")
-
-CONSUMERS = (
-    Consumer(
-        "aws-load-balancer-controller",
-        ("aws-load-balancer-controller", "aws-alb-ingress-controller"),
-        (
-            Need("its region", ("--aws-region",), _REGION_BY_ENV),
-            Need("the id of its VPC", ("--aws-vpc-id", "--aws-vpc-tags")),
-        ),
-        "start it with --aws-region and --aws-vpc-id (Helm: region, vpcId), and give it a role of its own",
-        "aws-load-balancer-controller, docs/deploy/configurations.md and pkg/aws/cloud.go",
-    ),
-    Consumer(
-        "aws-ebs-csi-driver",
-        ("aws-ebs-csi-driver",),
-        (),
-        "give its controller a role of its own, and set controller.region",
-        "aws-ebs-csi-driver, docs/metadata.md",
-        falls_back="it reads region, zone and instance from the Kubernetes node instead",
-        agents_without=True,
-    ),
-    Consumer(
-        "aws-efs-csi-driver",
-        ("aws-efs-csi-driver",),
-        (),
-        "give its controller a role of its own",
-        "aws-efs-csi-driver, CHANGELOG v1.4.0",
-        falls_back="since v1.4.0 it asks the Kubernetes API instead",
-    ),
-    Consumer(
-        "cluster-autoscaler",
-        ("cluster-autoscaler",),
-        (Need("its region", (), _REGION_BY_ENV),),
-        "set AWS_REGION, and give it a role of its own",
-        "kubernetes/autoscaler #3592, #7389 (confidence: medium)",
-    ),
-    Consumer(
-        "aws-node-termination-handler",
-        ("aws-node-termination-handler",),
-        (),
-        "leave it on the host's network, or run it with a queue (enableSqsTerminationDraining)",
-        "aws-node-termination-handler, Helm chart (useHostNetwork)",
-        on_host=True,
-    ),
-    Consumer(
-        "amazon-cloudwatch-agent",
-        ("cloudwatch-agent", "amazon-cloudwatch-agent"),
-        (Need("its region", (), (*_REGION_BY_ENV, "RUN_WITH_IRSA")),),
-        "give it a role of its own and RUN_WITH_IRSA=true, or put it on the host's network",
-        "amazon-cloudwatch-agent #1101 and pull request #1139 (confidence: medium)",
-    ),
-    Consumer(
-        "external-dns",
-        ("external-dns",),
-        (Need("its region", (), _REGION_BY_ENV),),
-        "set AWS_REGION, and give it a role of its own",
-        "inference from its use of the AWS SDK (confidence: low)",
-    ),
-    Consumer(
-        "vpc-cni",
-        ("amazon-k8s-cni",),
-        (),
-        "nothing: it runs on the host's network",
-        "amazon-vpc-cni-k8s, config/master/aws-k8s-cni.yaml",
-        on_host=True,
-    ),
-    Consumer(
-        "eks-pod-identity-agent",
-        ("eks-pod-identity-agent",),
-        (),
-        "nothing: it runs on the host's network",
-        "EKS user guide, set up the Pod Identity agent",
-        on_host=True,
-    ),
-)
-
-
-ASK_NOTHING = (
-    "coredns",
-    "kube-proxy",
-    "metrics-server",
-    "kube-state-metrics",
-    "node-exporter",
-    "addon-resizer",
-    "cluster-proportional-autoscaler-amd64",
-    "cluster-proportional-autoscaler",
-    "pause",
-)
-"""Last parts of the names of images whose programs call no AWS API as they are shipped (CoreDNS would with its plugin
-route53, which EKS's add-on does not configure; confidence: medium)."""
+CONSUMERS = sections(Consumer, "software", "metadata")
+_BY_IMAGE = {image: each for each in CONSUMERS for image in each.images}
 
 
 def asks_nothing(image: str) -> bool:
     """Whether its program is known to have nothing to ask there."""
-    return _short(image) in ASK_NOTHING
+    known = by_image(_BY_IMAGE, image)
+    return known is not None and not known.asks
 
 
 def consumer_of(image: str) -> Consumer | None:
-    """By the last part of its name, whatever registry it came from; None if it is none that is known."""
-    name = _short(image)
-    return next((each for each in CONSUMERS if name in each.images), None)
-
-
-def _short(image: str) -> str:
-    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    """By its name, whatever registry it came from; None if it is none that is known to ask."""
+    known = by_image(_BY_IMAGE, image)
+    return known if known is not None and known.asks else None

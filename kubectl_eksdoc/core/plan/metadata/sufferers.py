@@ -62,7 +62,7 @@ def sufferer(
         return None
     known = next(filter(None, map(consumer_of, pod.calls.images)), None)
     way_out = _way_out(pod, known, identities)
-    source = known.source if known is not None else ""
+    source = str(known.source) if known is not None else ""
     if seen is not None and cut_off(here):
         lacks = f"its log says that it lacks {seen.symptom.lacks} ({seen.symptom.source})"
         return Sufferer(pod, Suffering.BROKEN, lacks, f"on its node {here.why}", way_out, source or seen.symptom.source)

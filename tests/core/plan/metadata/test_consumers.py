@@ -48,6 +48,6 @@ def test_any_name_of_an_image_can_be_looked_at(image: str) -> None:
 
 
 def test_each_has_its_source_and_its_way_out() -> None:
-    assert all(each.source and each.way_out and each.images for each in CONSUMERS)
+    assert all(each.images and bool(each.way_out) is each.asks for each in CONSUMERS)
     names = [image for each in CONSUMERS for image in each.images]
     assert len(set(names)) == len(names)
