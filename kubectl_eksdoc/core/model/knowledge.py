@@ -52,7 +52,7 @@ def records(of: type[_T], subject: str) -> tuple[_T, ...]:
     told = file(subject)
     apart = told.get("sections", ())
     rows = ({name: each[name] for name in each if name not in apart} for each in told["records"])
-    return tuple(made(of, {**each, "source": told["source"] | each["source"]}) for each in rows)
+    return tuple(made(of, {**each, "source": told["source"] | each.get("source", {})}) for each in rows)
 
 
 def sections(of: type[_T], subject: str, section: str) -> tuple[_T, ...]:
@@ -68,7 +68,7 @@ def _sections(of: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]
         found = record.get(section, [])
         for each in found if isinstance(found, list) else [found]:
             beside = {name: record[name] for name in shared if name in record}
-            source = {**told["source"], **record["source"], **each.get("source", {})}
+            source = {**told["source"], **record.get("source", {}), **each.get("source", {})}
             yield {**beside, **each, "source": source}
 
 

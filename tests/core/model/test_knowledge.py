@@ -14,11 +14,15 @@ import pytest
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source, file, made, records, sections
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.addon.effects import Effect
 from kubectl_eksdoc.core.plan.addon.rendering import Applied
 from kubectl_eksdoc.core.plan.addon.terraform.leaving import Loss
+from kubectl_eksdoc.core.plan.dns import symptoms as coredns
+from kubectl_eksdoc.core.plan.metadata import symptoms as metadata
 from kubectl_eksdoc.core.plan.metadata.consumers import Consumer
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Need, Table
 from kubectl_eksdoc.core.rules.upgrades.calendar import CalendarRow
+from kubectl_eksdoc.core.rules.upgrades.conversions import ByHand
 from kubectl_eksdoc.core.rules.upgrades.gotchas import Gotcha
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.software import Software
@@ -39,6 +43,10 @@ class Subject:
 SUBJECTS = {
     "calendar": Subject(CalendarRow, ("version",)),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
+    "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
+    "coredns_log_lines": Subject(coredns.Symptom, ("parts",)),
+    "field_effects": Subject(Effect, ("fields",)),
+    "metadata_log_lines": Subject(metadata.Symptom, ("text",)),
     "release_notes": Subject(Gotcha, ("id",)),
     "software": Subject(
         Software,

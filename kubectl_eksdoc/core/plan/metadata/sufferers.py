@@ -65,7 +65,9 @@ def sufferer(
     source = str(known.source) if known is not None else ""
     if seen is not None and cut_off(here):
         lacks = f"its log says that it lacks {seen.symptom.lacks} ({seen.symptom.source})"
-        return Sufferer(pod, Suffering.BROKEN, lacks, f"on its node {here.why}", way_out, source or seen.symptom.source)
+        return Sufferer(
+            pod, Suffering.BROKEN, lacks, f"on its node {here.why}", way_out, source or str(seen.symptom.source)
+        )
     worst, where = _worst(here, later)
     needs = _needs(pod, known, identities, started)
     if needs:

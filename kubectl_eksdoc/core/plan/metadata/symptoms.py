@@ -1,4 +1,4 @@
-"""What programs print that get nothing from the instance metadata service: as data, each with where it comes from.
+"""What programs print that get nothing from the instance metadata service (knowledge/metadata_log_lines.json).
 
 A line of these says that credentials, a region or a VPC were looked for and not found; that the metadata service is why
 follows only together with a node on which the pod does not reach it.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.knowledge import Source, records
 from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 
 
@@ -18,30 +19,10 @@ class Symptom:
 
     text: str
     lacks: str
-    source: str
+    source: Source
 
 
-_CREDENTIALS, _REGION, _VPC, _ANY = "credentials", "its region", "the id of its VPC", "an answer"
-
-SYMPTOMS = (
-    Symptom("failed to introspect region from EC2Metadata", _REGION, "aws-load-balancer-controller, pkg/aws/cloud.go"),
-    Symptom("failed to introspect vpcID from EC2Metadata", _VPC, "aws-load-balancer-controller, pkg/aws/cloud.go"),
-    Symptom("failed to get VPC ID", _VPC, "aws-load-balancer-controller, pkg/aws/cloud.go"),
-    Symptom("failed to fetch VPC ID from instance metadata", _VPC, "aws-load-balancer-controller, pkg/aws/cloud.go"),
-    Symptom("no EC2 IMDS role found", _CREDENTIALS, "AWS SDK for Go v2, credentials/ec2rolecreds"),
-    Symptom("operation error ec2imds:", _ANY, "AWS SDK for Go v2, feature/ec2/imds"),
-    Symptom("EC2RoleRequestError: no EC2 instance role found", _CREDENTIALS, "AWS SDK for Go v1, ec2rolecreds"),
-    Symptom("EC2MetadataRequestError", _ANY, "AWS SDK for Go v1, aws/ec2metadata"),
-    Symptom("EC2MetadataError", _ANY, "AWS SDK for Go v1, aws/ec2metadata"),
-    Symptom("NoCredentialProviders: no valid providers in chain", _CREDENTIALS, "AWS SDK for Go v1, aws/credentials"),
-    Symptom("Unable to load credentials from any of the providers in the chain", _CREDENTIALS, "AWS SDK for Java 2"),
-    Symptom("Unable to load AWS credentials from any provider in the chain", _CREDENTIALS, "AWS SDK for Java 1"),
-    Symptom("Failed to load credentials from IMDS", _CREDENTIALS, "AWS SDK for Java 2"),
-    Symptom("Unable to load region from any of the providers in the chain", _REGION, "AWS SDK for Java 2"),
-    Symptom("Unable to locate credentials", _CREDENTIALS, "botocore, NoCredentialsError"),
-    Symptom("Could not load credentials from any providers", _CREDENTIALS, "AWS SDK for JavaScript 3"),
-    Symptom("169.254.169.254", _ANY, "any program that prints the address of its request"),
-)
+SYMPTOMS = records(Symptom, "metadata_log_lines")
 """The plainest last: the first one that is found in a line is what it says."""
 
 
