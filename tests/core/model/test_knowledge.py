@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.addon.effects import Effect
 from kubectl_eksdoc.core.plan.addon.rendering import Applied
 from kubectl_eksdoc.core.plan.addon.terraform.leaving import Loss
+from kubectl_eksdoc.core.plan.check.symptoms import Causes
 from kubectl_eksdoc.core.plan.dns import symptoms as coredns
 from kubectl_eksdoc.core.plan.metadata import symptoms as metadata
 from kubectl_eksdoc.core.plan.metadata.consumers import Consumer
@@ -48,6 +49,7 @@ SUBJECTS = {
     "field_effects": Subject(Effect, ("fields",)),
     "metadata_log_lines": Subject(metadata.Symptom, ("text",)),
     "release_notes": Subject(Gotcha, ("id",)),
+    "symptoms": Subject(Causes, ("symptom",)),
     "software": Subject(
         Software,
         ("name",),
