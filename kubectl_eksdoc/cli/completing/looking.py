@@ -19,31 +19,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.surroundings import Surroundings
     from kubectl_eksdoc.wiring.names import Beside
 
-ADDONS = {
-    "vpc-cni": "addresses of pods",
-    "coredns": "DNS of the cluster",
-    "kube-proxy": "Services on each node",
-    "eks-pod-identity-agent": "credentials of pods",
-    "eks-node-monitoring-agent": "health of nodes",
-    "aws-ebs-csi-driver": "volumes of EBS",
-    "aws-efs-csi-driver": "volumes of EFS",
-    "aws-fsx-csi-driver": "volumes of FSx",
-    "aws-mountpoint-s3-csi-driver": "buckets of S3 as volumes",
-    "snapshot-controller": "snapshots of volumes",
-    "amazon-cloudwatch-observability": "metrics and logs in CloudWatch",
-    "aws-guardduty-agent": "GuardDuty's runtime monitoring",
-    "aws-network-flow-monitoring-agent": "flows of TCP in CloudWatch",
-    "adot": "OpenTelemetry",
-    "metrics-server": "metrics for autoscalers and kubectl top",
-    "kube-state-metrics": "metrics of objects",
-    "prometheus-node-exporter": "metrics of nodes",
-    "cert-manager": "certificates",
-    "external-dns": "records in Route 53",
-    "fluent-bit": "logs of pods",
-}
-"""Source: EKS user guide (github.com/awsdocs/amazon-eks-user-guide at 027430e, latest/ug/workloads/), under "The Amazon
-EKS add-on name is …" of workloads-add-ons-available-eks.adoc and community-addons.adoc. Some that few clusters have are
-left out; those of this cluster are told by AWS."""
 _AWS_WAIT_S = 0.3
 """It mostly takes longer, and what it could add is little."""
 
@@ -177,9 +152,12 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.core.rules.upgrades.software import KNOWN
+
     there = {each.text for each in looking.asked(Kind.ADDONS, cursor)}
-    for name in sorted(there | set(ADDONS)):
-        about = (ADDONS.get(name, ""), "in this cluster" if name in there else "")
+    known = {each.name: each.about for each in KNOWN if each.eks_addon}
+    for name in sorted(there | {*known}):
+        about = (known.get(name, ""), "in this cluster" if name in there else "")
         yield Name(name, ", ".join(filter(None, about)))
 
 

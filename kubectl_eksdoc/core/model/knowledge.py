@@ -6,7 +6,7 @@ enum is its name in small letters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from datetime import date
 from enum import EnumMeta
@@ -48,9 +48,28 @@ def read_to(subject: str) -> Version:
 
 
 def records(of: type[_T], subject: str) -> tuple[_T, ...]:
-    """All in the file, in its order. What its head says of `source` holds where a record does not say otherwise."""
+    """All in the file, in its order, without their sections."""
     told = file(subject)
-    return tuple(made(of, {**each, "source": told["source"] | each["source"]}) for each in told["records"])
+    apart = told.get("sections", ())
+    rows = ({name: each[name] for name in each if name not in apart} for each in told["records"])
+    return tuple(made(of, {**each, "source": told["source"] | each.get("source", {})}) for each in rows)
+
+
+def sections(of: type[_T], subject: str, section: str) -> tuple[_T, ...]:
+    """Those of that name, each with the fields of `of` that its record has beside it. Where a source does not say
+    something, that of the record holds, and then that of the head."""
+    return tuple(made(of, each) for each in _sections(of, subject, section))
+
+
+def _sections(of: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]]:
+    told = file(subject)
+    shared = [name for name in _fields(of) if name not in told["sections"]]
+    for record in told["records"]:
+        found = record.get(section, [])
+        for each in found if isinstance(found, list) else [found]:
+            beside = {name: record[name] for name in shared if name in record}
+            source = {**told["source"], **record.get("source", {}), **each.get("source", {})}
+            yield {**beside, **each, "source": source}
 
 
 def made(of: type[_T], told: Any) -> _T:

@@ -15,16 +15,13 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.network import Webhook
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels, from_parts
+from kubectl_eksdoc.core.rules.upgrades.software import KNOWN
 
-CONTROLLERS: dict[str, str] = {
-    "karpenter": "Karpenter",
-    "cluster-autoscaler": "the Cluster Autoscaler",
-    "aws-cluster-autoscaler": "the Cluster Autoscaler",
-    "aws-load-balancer-controller": "the AWS Load Balancer Controller",
-    "cert-manager": "cert-manager",
-    "ebs-csi-controller": "the EBS CSI controller",
-    "aws-ebs-csi-driver": "the EBS CSI controller",
-    "kube-dns": "cluster DNS",
+_CONTROLLERS = {
+    label: each.replacements_need
+    for each in KNOWN
+    if each.replacements_need
+    for _, label in (*each.labels, *each.controller_labels)
 }
 """Value of one of `_NAME_LABELS` on a pod → what it is. Values as the projects' own charts set them."""
 
@@ -79,7 +76,7 @@ def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
     for pod in ready:
         role = roles.get(id(pod.labels))
         if role is None:
-            known = (CONTROLLERS.get(pod.labels.get(label, ""), "") for label in _NAME_LABELS)
+            known = (_CONTROLLERS.get(pod.labels.get(label, ""), "") for label in _NAME_LABELS)
             role = roles[id(pod.labels)] = next(filter(None, known), "")
         # A DaemonSet has one on every node: a drain takes none of them away.
         if role and not pod.of_daemon_set:

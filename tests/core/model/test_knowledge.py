@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.knowledge import Source, file, made, records
+from kubectl_eksdoc.core.model.knowledge import Source, file, made, records, sections
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.addon.effects import Effect
+from kubectl_eksdoc.core.plan.addon.rendering import Applied
+from kubectl_eksdoc.core.plan.addon.terraform.leaving import Loss
+from kubectl_eksdoc.core.plan.check.symptoms import Causes
+from kubectl_eksdoc.core.plan.dns import symptoms as coredns
 from kubectl_eksdoc.core.plan.metadata.log_lines import LogLine
 from kubectl_eksdoc.core.plan.metadata.programs import Program
+from kubectl_eksdoc.core.rules.upgrades.addon_needs import Need, Table
 from kubectl_eksdoc.core.rules.upgrades.calendar import CalendarRow
+from kubectl_eksdoc.core.rules.upgrades.conversions import ByHand
 from kubectl_eksdoc.core.rules.upgrades.gotchas import Gotcha
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
+from kubectl_eksdoc.core.rules.upgrades.software import Software
 from tests.contracts.source import PACKAGE
 
 Doc = Mapping[str, Any]
@@ -30,14 +38,23 @@ class Subject:
 
     of: type[Any]
     key: tuple[str, ...]
+    sections: Mapping[str, type[Any]] = field(default_factory=dict)
 
 
 SUBJECTS = {
     "metadata_log_lines": Subject(LogLine, ("text",)),
-    "metadata_programs": Subject(Program, ("name",)),
     "calendar": Subject(CalendarRow, ("version",)),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
+    "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
+    "coredns_log_lines": Subject(coredns.Symptom, ("parts",)),
+    "field_effects": Subject(Effect, ("fields",)),
     "release_notes": Subject(Gotcha, ("id",)),
+    "symptoms": Subject(Causes, ("symptom",)),
+    "software": Subject(
+        Software,
+        ("name",),
+        {"applied": Applied, "deleted": Loss, "metadata": Program, "compatibility": Table, "needs": Need},
+    ),
 }
 
 
@@ -47,13 +64,25 @@ def faults(subject: Subject, told: Doc) -> Iterator[str]:
     keys = [" ".join(str(each.get(part, "")) for part in subject.key) for each in told["records"]]
     yield from (f"{key}: there are {count} records of it" for key, count in Counter(keys).items() if count > 1)
     for key, each in zip(keys, told["records"], strict=True):
-        source = {**told["source"], **each.get("source", {})}
-        lacking = [part for part in ("document", "read", "confidence") if not source.get(part)]
-        yield from (f"{key}: its source has no {part} (give it one, or the file's head)" for part in lacking)
-        try:
-            made(subject.of, {**each, "source": source})
-        except (TypeError, ValueError, KeyError) as error:
-            yield f"{key}: {error}"
+        whole = {name: value for name, value in each.items() if name not in subject.sections}
+        yield from (f"{key}: {fault}" for fault in _faults(subject.of, whole, told["source"]))
+        for name in subject.sections.keys() & each.keys():
+            source = {**told["source"], **each["source"]}
+            for part in each[name] if isinstance(each[name], list) else [each[name]]:
+                beside = {"name": key, "images": each.get("images", [])}
+                shared = {field: beside[field] for field in beside if field in get_type_hints(subject.sections[name])}
+                found = _faults(subject.sections[name], {**shared, **part}, source)
+                yield from (f"{key}, {name}: {fault}" for fault in found)
+
+
+def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
+    source = {**beside, **told.get("source", {})}
+    lacking = [part for part in ("document", "read", "confidence") if not source.get(part)]
+    yield from (f"its source has no {part} (give it one, or the file's head)" for part in lacking)
+    try:
+        made(of, {**told, "source": source})
+    except (TypeError, ValueError, KeyError) as error:
+        yield str(error)
 
 
 def test_every_file_is_read_by_somebody() -> None:
@@ -94,6 +123,18 @@ def test_a_field_that_is_missing_and_a_record_that_is_there_twice_are_seen() -> 
     told: Any = {"about": "", "source": {"read": "2026-11-20", "confidence": "high"}, "records": [_GOOD, short]}
     twice, missing = faults(SUBJECTS["calendar"], told)
     assert (twice, "'released'" in missing) == ("1.14: there are 2 records of it", True)
+
+
+def test_no_image_or_label_is_that_of_two() -> None:
+    """The first would hide the second."""
+    known = records(Software, "software")
+    for told in ([image for each in known for image in each.images], [pair for each in known for pair in each.labels]):
+        assert [each for each, count in Counter(told).items() if count > 1] == []
+
+
+def test_values_end_in_objects_of_their_addon() -> None:
+    for addon in sections(Applied, "software", "applied"):
+        assert {rule.of for rule in addon.values} <= {f"{each.kind} {each.name}" for each in addon.objects}
 
 
 def test_a_record_has_what_the_head_says_of_all() -> None:

@@ -90,7 +90,7 @@ def test_ascii_is_ascii() -> None:
         ("fine", "it has a role of its own by Pod Identity"),
         ("한글", "reaches the instance metadata service: the hop limit is 2"),
         ("api", "On the next node it does not reach the instance metadata service"),
-        ("cart-1", "possible: it has no role of its own"),
+        ("cart-1", "nothing shows that it needs it"),
     ],
 )
 def test_one_sentence_for_one_pod(pod: str, said: str) -> None:

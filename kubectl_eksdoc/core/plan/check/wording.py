@@ -22,11 +22,6 @@ def doubted(text: str, source: Source) -> str:
     return f"{text} ({source.doubt})" if source.doubt else text
 
 
-def whence(source: Source) -> str:
-    """Where it is from, without a text."""
-    return doubted(source.document, source)
-
-
 def aws(facts: CheckFacts, *words: str) -> str:
     """A command of awscli in the cluster's region."""
     return shell("aws", *words, *in_region(facts))

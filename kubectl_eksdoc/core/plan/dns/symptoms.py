@@ -1,43 +1,25 @@
-"""What CoreDNS prints when something is wrong: as data, each with what it means and where it comes from."""
+"""What CoreDNS prints when something is wrong (knowledge/coredns_log_lines.json)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.knowledge import Source, records
+
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
-    """`parts` are all in such a line; `means` is a clause, `source` the file of coredns that prints it. `fatal`:
+    """`parts` are all in such a line; `means` is a clause, `source` the part of CoreDNS that prints it. `fatal`:
     CoreDNS ends with it."""
 
     parts: tuple[str, ...]
     means: str
-    source: str
+    source: Source
     fatal: bool = False
 
 
-_OLD_ONE = "it does not take the changed Corefile and keeps the old one"
-_NO_API = "it does not reach the API server"
-_FORWARDED, _REFLECTOR = "plugin/errors, plugin/forward", "client-go, reflector"
-
-SYMPTOMS = (
-    Symptom(("plugin/loop", "Loop"), "its queries come back to itself: it forwards in a circle", "plugin/loop", True),
-    Symptom(("plugin/reload", "reload failed"), _OLD_ONE, "plugin/reload"),
-    Symptom(("Restart failed",), _OLD_ONE, "caddy, instance.Restart"),
-    Symptom(("Corefile:", "Error during parsing"), "it does not take its Corefile", "core/dnsserver", True),
-    Symptom(("bind: address already in use",), "another process has its port", "core/dnsserver", True),
-    Symptom(("plugin/kubernetes", "Kubernetes API connection failure"), _NO_API, "plugin/kubernetes"),
-    Symptom(("plugin/kubernetes", "Failed to watch"), f"{_NO_API}, or may not read there", _REFLECTOR),
-    Symptom(("plugin/kubernetes", "i/o timeout"), _NO_API, _REFLECTOR),
-    Symptom(("plugin/ready", "Still waiting on"), "plugins of it are not ready", "plugin/ready"),
-    Symptom(("plugin/errors", "i/o timeout"), "who it forwards to does not answer in time", _FORWARDED),
-    Symptom(("plugin/errors", "connection refused"), "who it forwards to refuses", _FORWARDED),
-    Symptom(("plugin/errors", "no route to host"), "it has no way to whom it forwards to", _FORWARDED),
-    Symptom(("plugin/errors", "SERVFAIL"), "lookups end with SERVFAIL", "plugin/errors"),
-    Symptom(("concurrent queries exceeded maximum",), "more is asked at once than it forwards", "plugin/forward"),
-    Symptom(("plugin/errors", "unreachable backend"), "nobody of those it forwards to is healthy", _FORWARDED),
-)
+SYMPTOMS = records(Symptom, "coredns_log_lines")
 """The first one that fits a line is what it says."""
 
 LONGEST = 240

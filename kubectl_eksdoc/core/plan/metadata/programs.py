@@ -1,6 +1,6 @@
 """Programs that are known to ask the instance metadata service, and what each needs from there.
 
-They are records (`knowledge/metadata_programs.json`): a program that is not known there may ask it all the same.
+They are sections of `knowledge/software.json`: a program that is not known there may ask it all the same.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.knowledge import Source, file, made, records
+from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import parse
-
-_FILE = "metadata_programs"
+from kubectl_eksdoc.core.rules.upgrades.images import by_image, tag_of
 
 
 class Need(str, Enum):
@@ -86,44 +85,32 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`images`: the last part of its images' names, or the last two. The first of its `modes` whose conditions hold
-    counts. `on_host`: it comes with the network of its host, where the hop limit does not matter. `fix`: what to set,
-    a clause. `only_if`: a clause, where its needs hang on a configuration that is not in flags or variables."""
+    """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. The first of
+    its `modes` whose conditions hold counts. `on_host`: it comes with the network of its host, where the hop limit does
+    not matter. `fix`: what to set, a clause. `only_if`: a clause, where its needs hang on a configuration that is not
+    in flags or variables."""
 
     name: str
     images: tuple[str, ...]
-    modes: tuple[Mode, ...]
-    fix: str
     source: Source
+    asks: bool = True
+    modes: tuple[Mode, ...] = ()
+    fix: str = ""
     given: Given = Given()
     on_host: bool = False
     only_if: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _NoNeed:
-    """Images whose programs call no AWS API as they are shipped."""
-
-    images: tuple[str, ...]
-    source: Source
-
-
 @functools.cache
 def programs() -> Mapping[str, Program]:
-    """By the name of their image."""
-    return {image: each for each in records(Program, _FILE) for image in each.images}
-
-
-@functools.cache
-def _without_need() -> frozenset[str]:
-    told = file(_FILE)
-    lists = (made(_NoNeed, {**each, "source": told["source"] | each["source"]}) for each in told["no_need"])
-    return frozenset(image for each in lists for image in each.images)
+    """By the ends of the repositories of their images."""
+    return {image: each for each in sections(Program, "software", "metadata") for image in each.images}
 
 
 def needs_nothing(image: str) -> bool:
     """Whether its program is known to have nothing to ask there."""
-    return not _names(image).isdisjoint(_without_need())
+    known = by_image(programs(), image)
+    return known is not None and not known.asks
 
 
 def program_of(pod: Pod) -> Program | None:
@@ -132,15 +119,9 @@ def program_of(pod: Pod) -> Program | None:
 
 
 def program_of_image(image: str) -> Program | None:
-    """By the last parts of its name, whatever registry it came from; None if it is none that is known."""
-    return next(filter(None, (programs().get(name) for name in sorted(_names(image), key=len, reverse=True))), None)
-
-
-def _names(image: str) -> frozenset[str]:
-    """Without registry, tag and digest: ``karpenter/controller`` and ``controller``."""
-    *before, last = image.partition("@")[0].split("/")
-    name = last.partition(":")[0]
-    return frozenset((name, *(f"{folder}/{name}" for folder in before[-1:])))
+    """By its name, whatever registry it came from; None if it is none that is known to ask."""
+    known = by_image(programs(), image)
+    return known if known is not None and known.asks else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,5 +220,5 @@ def _kind(pod: Pod) -> str:
 def _older(pod: Pod, than: str, wanted: bool) -> bool | None:
     """By the tag of the image that is known."""
     image = next((each for each in pod.calls.images if program_of_image(each) is not None), "")
-    here, there = parse(image.partition("@")[0].rpartition("/")[2].partition(":")[2]), parse(than)
+    here, there = parse(tag_of(image)), parse(than)
     return None if here is None or there is None else (here < there) is wanted

@@ -12,20 +12,10 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.knowledge import Source
+from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.compatibility_rows import TABLES, Promise, Row, Table
 from kubectl_eksdoc.core.rules.upgrades.skew import kube_proxy_skew
-from kubectl_eksdoc.core.rules.upgrades.software import (
-    APP_MESH,
-    CLUSTER_AUTOSCALER,
-    EBS_CSI,
-    FLUENT_BIT,
-    KUBE_PROXY,
-    LOAD_BALANCER_CONTROLLER,
-    VPC_CNI,
-    Software,
-)
+from kubectl_eksdoc.core.rules.upgrades.software import CLUSTER_AUTOSCALER, KUBE_PROXY, Software
 from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Verdict, in_words, minor_of
 
 AL2023 = "AL2023"
@@ -34,79 +24,68 @@ Installed = Version | Unknown | None
 """None: it is not in the cluster, and all was looked at that would show it."""
 
 
+class Promise(str, Enum):
+    """What its makers say of the Kubernetes versions in a row."""
+
+    SUPPORTED = "supported"  # others are not
+    TESTED = "tested"  # of others they say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """From `since` on, until the next row. `newest` is None where none is named (``1.34+``)."""
+
+    since: Version
+    oldest: Version
+    newest: Version | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which Kubernetes versions each version of software `name` is made for, as its makers publish it. `rows`: the
+    oldest first."""
+
+    name: str
+    promise: Promise
+    rows: tuple[Row, ...]
+    source: Source
+
+    @property
+    def read_to(self) -> Version:
+        """The last minor of the software that is in it."""
+        return minor_of(self.rows[-1].since)
+
+    @property
+    def kubernetes_to(self) -> Version:
+        """The last of Kubernetes."""
+        return max((row.newest or row.oldest for row in self.rows), key=lambda each: (each.major, each.minor))
+
+
+TABLES = sections(Table, "software", "compatibility")
+_TABLE_OF = {each.name: each for each in TABLES}
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
-    """`software` must be there, and `at_least` this version (None: any), before the control plane gets `kubernetes`, or
-    where that is None before there are nodes of the family `nodes`. `only_if`: whom it concerns, "" for everybody."""
+    """Software `name` must be there, and `at_least` this version (None: any), before the control plane gets
+    `kubernetes`, or where that is None before there are nodes of the family `nodes`. `only_if`: whom it concerns, ""
+    for everybody."""
 
-    software: Software
-    at_least: Version | None
-    kubernetes: Version | None
+    name: str
     reason: str
     source: Source
+    at_least: Version | None = None
+    kubernetes: Version | None = None
     nodes: str = ""
     only_if: str = ""
 
 
-NEEDS = (
-    Need(
-        LOAD_BALANCER_CONTROLLER,
-        Version(2, 4, 1),
-        Version(1, 22),
-        "older ones ask for v1beta1 APIs that 1.22 does not serve",
-        Source("EKS user guide, 1.22"),
-    ),
-    Need(
-        APP_MESH,
-        Version(1, 4, 3),
-        Version(1, 22),
-        "older ones ask for v1beta1 APIs that 1.22 does not serve",
-        Source("EKS user guide, 1.22"),
-    ),
-    Need(
-        EBS_CSI,
-        None,
-        Version(1, 23),
-        "from 1.23 on the driver serves in-tree EBS volumes (CSI migration): without it they cannot be made or mounted",
-        Source("EKS user guide, 1.23"),
-        only_if="volumes of kubernetes.io/aws-ebs are used",
-    ),
-    Need(
-        FLUENT_BIT,
-        Version(1, 3, 12),
-        Version(1, 24),
-        "older configurations do not read containerd's logs",
-        Source("EKS user guide, 1.24"),
-    ),
-    Need(
-        LOAD_BALANCER_CONTROLLER,
-        Version(2, 4, 7),
-        Version(1, 25),
-        "older ones use EndpointSlices in discovery.k8s.io/v1beta1, which 1.25 does not serve, and crash",
-        Source("EKS user guide, 1.25 and update-cluster"),
-        only_if="it is configured to use EndpointSlices",
-    ),
-    Need(
-        VPC_CNI,
-        Version(1, 12),
-        Version(1, 26),
-        "older ones crash on 1.26",
-        Source("EKS user guide, 1.26"),
-    ),
-    Need(
-        VPC_CNI,
-        Version(1, 16, 2),
-        None,
-        "AL2023 needs it",
-        Source("EKS user guide, nodes/al2023"),
-        nodes=AL2023,
-    ),
-)
+NEEDS = sections(Need, "software", "needs")
 
 
 def needs(software: Software, target: Version, nodes: str = "") -> tuple[Need, ...]:
     """All that hold for it at `target`, those of earlier versions too, and for nodes of that family."""
-    return tuple(each for each in NEEDS if each.software == software and _concerns(each, target, nodes))
+    return tuple(each for each in NEEDS if each.name == software.name and _concerns(each, target, nodes))
 
 
 def only_if(software: Software, target: Version) -> str:
@@ -118,10 +97,10 @@ def meets(need: Need, installed: Installed) -> Verdict:
     """Whether what is installed will do."""
     if installed is None:
         absent = need.at_least is None
-        why = f"{need.software.name} is not installed"
+        why = f"{need.name} is not installed"
         return Verdict(Fit.ABSENT if absent else Fit.FITS, f"{why}: {need.reason}" if absent else why, need.source)
     if need.at_least is None:
-        return Verdict(Fit.FITS, f"{need.software.name} is installed", need.source)
+        return Verdict(Fit.FITS, f"{need.name} is installed", need.source)
     if isinstance(installed, Unknown):
         return Verdict(Fit.UNKNOWN, installed.why, need.source)
     if installed.patch is None and need.at_least.patch and minor_of(installed) == minor_of(need.at_least):
@@ -148,7 +127,7 @@ def fits(software: Software, version: Version | Unknown, kubernetes: Version) ->
         same = minor_of(version) == minor_of(kubernetes)
         why = "its minor is to be that of the control plane"
         return Verdict(Fit.FITS if same else Fit.UNTESTED, f"{why}, it is {in_words(version)}", _SAME_MINOR)
-    table = next((each for each in TABLES if each.software == software), None)
+    table = _TABLE_OF.get(software.name)
     if table is None:
         return Verdict(Fit.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
     return _by_table(table, version, kubernetes)
@@ -156,7 +135,7 @@ def fits(software: Software, version: Version | Unknown, kubernetes: Version) ->
 
 def versions_for(software: Software, kubernetes: Sequence[Version]) -> tuple[Version, ...]:
     """The versions of its table that fit all of these, the oldest first; each stands for those up to the next row."""
-    table = next((each for each in TABLES if each.software == software), None)
+    table = _TABLE_OF.get(software.name)
     rows = table.rows if table is not None else ()
     return tuple(row.since for row in rows if all(_covers(row, minor_of(each)) for each in kubernetes))
 
@@ -213,13 +192,13 @@ def _by_needs(software: Software, installed: Installed, step: Version, nodes: st
 def _by_makers(software: Software, installed: Installed, now: Version, step: Version) -> Placed:
     if installed is None:
         return Placed(Place.NO_ORDER, "it is not installed")
-    if not any(each.software == software for each in TABLES):
+    if software.name not in _TABLE_OF:
         if software.addon:
             why = (
                 "EKS offers the versions of an add-on by the cluster's version, new ones once the control plane has it"
             )
             return Placed(Place.AFTER_CONTROL_PLANE, why, None, _GUIDE)
-        if any(each.software == software for each in NEEDS):
+        if any(each.name == software.name for each in NEEDS):
             return Placed(Place.NO_ORDER, "it has what is known to be needed")
         return Placed(Place.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
     then = fits(software, installed, step)
@@ -260,7 +239,7 @@ def _by_table(table: Table, version: Version, kubernetes: Version) -> Verdict:
     if row.newest is not None and table.kubernetes_to < wanted:
         why = f"its table knows nothing after Kubernetes {in_words(table.kubernetes_to)}"
         return Verdict(Fit.UNKNOWN, why, table.source)
-    said = f"{table.software.name} {text} is {table.promise.value} with Kubernetes {_window(row)}"
+    said = f"{table.name} {text} is {table.promise.value} with Kubernetes {_window(row)}"
     if _covers(row, wanted):
         return Verdict(Fit.FITS, said, table.source)
     fit = Fit.TOO_NEW if wanted < row.oldest else Fit.TOO_OLD

@@ -5,8 +5,13 @@ Source of the form: distribution/reference, reference.go (domain/path:tag@digest
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version, parse
+
+_T = TypeVar("_T")
 
 
 def repository(image: str) -> str:
@@ -15,6 +20,13 @@ def repository(image: str) -> str:
     first, slash, rest = path.partition("/")
     registry = slash and ("." in first or ":" in first or first == "localhost")
     return rest if registry else path
+
+
+def by_image(table: Mapping[str, _T], image: str) -> _T | None:
+    """Of a table by ends of repositories, whole parts of them: ``argoproj/argocd``, ``coredns``."""
+    parts = repository(image).split("/")
+    ends = ("/".join(parts[at:]) for at in range(len(parts)))
+    return next((table[end] for end in ends if end in table), None)
 
 
 def tag_of(image: str) -> str:

@@ -1,6 +1,7 @@
-"""Software in a cluster whose version decides an upgrade: how each is recognised, and where its version stands.
+"""Software of a cluster: add-ons of EKS, controllers and agents, how each is recognised, and where its version stands.
 
-Recognised by its image first: labels differ between charts. What is not listed is not known to matter, no more.
+Recognised by its image first: labels differ between charts. What is not in knowledge/software.json is not known to
+matter, no more.
 """
 
 from __future__ import annotations
@@ -9,87 +10,49 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.knowledge import Source, records
 from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.rules.upgrades.images import repository, version_of
+from kubectl_eksdoc.core.rules.upgrades.images import by_image, version_of
 
 
 @dataclass(frozen=True, slots=True)
 class Software:
-    """`images`: ends of repositories, whole parts of them (``karpenter/controller``). `labels`: of its pods, any one of
-    which tells it (`labelled`). `addon`: its name as an EKS add-on, "" if it
-    is none. `variable`: of the container, whose value is its version instead of the tag."""
+    """`eks_addon`: EKS has an add-on of that name, `about` is what it is for. `images`: ends of repositories, whole
+    parts of them (``karpenter/controller``). `labels`: of its pods, any one of which tells it (`labelled`).
+    `replacements_need`: what it is to pods that are made anew, "" where they do not need it; `controller_labels`: more
+    labels that tell it then. `upgrades`: its version decides an upgrade. `variable`: of the container, whose value is
+    its version instead of the tag."""
 
     name: str
-    images: tuple[str, ...]
+    source: Source
+    eks_addon: bool = False
+    about: str = ""
+    images: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
-    addon: str = ""
+    controller_labels: tuple[tuple[str, str], ...] = ()
+    replacements_need: str = ""
+    upgrades: bool = False
     variable: str = ""
 
-    def runs(self, image: str) -> bool:
-        path = repository(image)
-        return any(path == end or path.endswith(f"/{end}") for end in self.images)
+    @property
+    def addon(self) -> str:
+        """Its name as an EKS add-on, "" if it is none."""
+        return self.name if self.eks_addon else ""
 
 
-def _named(*names: str) -> tuple[tuple[str, str], ...]:
-    return tuple(("app.kubernetes.io/name", name) for name in names)
+KNOWN = records(Software, "software")
+SOFTWARE = tuple(each for each in KNOWN if each.upgrades)
+"""What an upgrade has to do with."""
 
-
-VPC_CNI = Software("vpc-cni", ("amazon-k8s-cni", "amazon/aws-vpc-cni"), (("k8s-app", "aws-node"),), "vpc-cni")
-KUBE_PROXY = Software(
-    "kube-proxy", ("eks/kube-proxy", "kube-proxy", "eks/kube-proxy-minimal"), (("k8s-app", "kube-proxy"),), "kube-proxy"
-)
-COREDNS = Software("coredns", ("eks/coredns", "coredns/coredns", "coredns"), (("k8s-app", "kube-dns"),), "coredns")
-EBS_CSI = Software(
-    "aws-ebs-csi-driver", ("aws-ebs-csi-driver",), _named("aws-ebs-csi-driver"), addon="aws-ebs-csi-driver"
-)
-LOAD_BALANCER_CONTROLLER = Software(
-    "aws-load-balancer-controller",
-    ("aws-load-balancer-controller", "aws-alb-ingress-controller"),
-    _named("aws-load-balancer-controller"),
-)
-APP_MESH = Software("appmesh-controller", ("appmesh-controller",), _named("appmesh-controller"))
-FLUENT_BIT = Software("Fluent Bit for Container Insights", ("aws-for-fluent-bit",), variable="CI_VERSION")
-CLUSTER_AUTOSCALER = Software(
-    "cluster-autoscaler",
-    ("cluster-autoscaler",),
-    (("app", "cluster-autoscaler"), *_named("cluster-autoscaler", "aws-cluster-autoscaler")),
-)
-KARPENTER = Software("Karpenter", ("karpenter/controller",), _named("karpenter"))
-ARGO_CD = Software("Argo CD", ("argoproj/argocd",), (("app.kubernetes.io/part-of", "argocd"), *_named("argocd-server")))
-CERT_MANAGER = Software("cert-manager", ("cert-manager-controller",), _named("cert-manager"))
-KEDA = Software("KEDA", ("kedacore/keda", "keda"), _named("keda-operator"))
-METRICS_SERVER = Software(
-    "metrics-server", ("metrics-server",), (("k8s-app", "metrics-server"), *_named("metrics-server")), "metrics-server"
-)
-ISTIO = Software("Istio", ("istio/pilot", "istio-release/pilot"), (("app", "istiod"), *_named("istiod")))
-NODE_TERMINATION_HANDLER = Software(
-    "aws-node-termination-handler", ("aws-node-termination-handler",), _named("aws-node-termination-handler")
-)
-PROMETHEUS = Software("Prometheus", ("prometheus/prometheus", "prom/prometheus"), _named("prometheus"))
-
-SOFTWARE = (
-    VPC_CNI,
-    KUBE_PROXY,
-    COREDNS,
-    EBS_CSI,
-    LOAD_BALANCER_CONTROLLER,
-    APP_MESH,
-    FLUENT_BIT,
-    CLUSTER_AUTOSCALER,
-    KARPENTER,
-    ARGO_CD,
-    CERT_MANAGER,
-    KEDA,
-    METRICS_SERVER,
-    ISTIO,
-    NODE_TERMINATION_HANDLER,
-    PROMETHEUS,
-)
+BY_NAME = {each.name: each for each in SOFTWARE}
+VPC_CNI, KUBE_PROXY, COREDNS = BY_NAME["vpc-cni"], BY_NAME["kube-proxy"], BY_NAME["coredns"]
+CLUSTER_AUTOSCALER = BY_NAME["cluster-autoscaler"]
+_BY_IMAGE = {image: each for each in SOFTWARE for image in each.images}
 
 
 def recognised(image: str) -> Software | None:
     """Which of them a container of that image is; None where it is none, as far as the image tells."""
-    return next((each for each in SOFTWARE if each.runs(image)), None)
+    return by_image(_BY_IMAGE, image)
 
 
 def labelled(labels: Mapping[str, str]) -> Software | None:

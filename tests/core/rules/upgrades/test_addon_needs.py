@@ -11,37 +11,34 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import (
     AL2023,
     NEEDS,
+    TABLES,
     Installed,
     Need,
     Place,
+    Promise,
     fits,
     meets,
     needs,
     placed,
     versions_for,
 )
-from kubectl_eksdoc.core.rules.upgrades.compatibility_rows import TABLES, Promise
 from kubectl_eksdoc.core.rules.upgrades.software import (
-    ARGO_CD,
-    CERT_MANAGER,
+    BY_NAME,
     CLUSTER_AUTOSCALER,
     COREDNS,
-    EBS_CSI,
-    FLUENT_BIT,
-    ISTIO,
-    KARPENTER,
-    KEDA,
     KUBE_PROXY,
-    LOAD_BALANCER_CONTROLLER,
-    METRICS_SERVER,
-    NODE_TERMINATION_HANDLER,
-    PROMETHEUS,
     VPC_CNI,
     Software,
 )
 from kubectl_eksdoc.core.rules.upgrades.sourced import Fit
 
 UNKNOWN = Unknown("the tag is no version")
+ARGO_CD, CERT_MANAGER, ISTIO, KARPENTER, KEDA = (
+    BY_NAME[each] for each in ("Argo CD", "cert-manager", "Istio", "Karpenter", "KEDA")
+)
+EBS_CSI, LOAD_BALANCER_CONTROLLER = BY_NAME["aws-ebs-csi-driver"], BY_NAME["aws-load-balancer-controller"]
+FLUENT_BIT, METRICS_SERVER = BY_NAME["Fluent Bit for Container Insights"], BY_NAME["metrics-server"]
+NODE_TERMINATION_HANDLER, PROMETHEUS = BY_NAME["aws-node-termination-handler"], BY_NAME["Prometheus"]
 
 
 def v(text: str) -> Version:
@@ -50,7 +47,7 @@ def v(text: str) -> Version:
 
 
 def the(software: Software, at_least: str) -> Need:
-    (found,) = (each for each in NEEDS if each.software == software and each.at_least == v(at_least))
+    (found,) = (each for each in NEEDS if each.name == software.name and each.at_least == v(at_least))
     return found
 
 
@@ -70,7 +67,7 @@ def test_the_facts(software: str, at_least: str | None, before: str) -> None:
     assert [
         each
         for each in NEEDS
-        if each.software.name == software
+        if each.name == software
         and each.at_least == (None if at_least is None else v(at_least))
         and (each.nodes if each.kubernetes is None else each.kubernetes) == (before if before == AL2023 else v(before))
     ]
@@ -153,26 +150,26 @@ def test_the_tables_of_the_makers(software: Software, version: str, kubernetes: 
 
 def test_an_unknown_version_never_fits() -> None:
     for table in TABLES:
-        assert fits(table.software, UNKNOWN, v("1.33")).fit is Fit.UNKNOWN
+        assert fits(BY_NAME[table.name], UNKNOWN, v("1.33")).fit is Fit.UNKNOWN
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.software.name)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_each_row_holds_within_its_window_and_not_beside_it(table) -> None:
     assert [row.since for row in table.rows] == sorted(row.since for row in table.rows)
     for row in table.rows:
-        assert fits(table.software, row.since, row.oldest).fit is Fit.FITS
-        below = fits(table.software, row.since, Version(1, row.oldest.minor - 1)).fit
+        assert fits(BY_NAME[table.name], row.since, row.oldest).fit is Fit.FITS
+        below = fits(BY_NAME[table.name], row.since, Version(1, row.oldest.minor - 1)).fit
         assert below is (Fit.UNTESTED if table.promise is Promise.TESTED else Fit.TOO_NEW)
         if row.newest is not None:
-            assert fits(table.software, row.since, row.newest).fit is Fit.FITS
-            above = fits(table.software, row.since, Version(1, row.newest.minor + 1)).fit
+            assert fits(BY_NAME[table.name], row.since, row.newest).fit is Fit.FITS
+            above = fits(BY_NAME[table.name], row.since, Version(1, row.newest.minor + 1)).fit
             assert above in (Fit.UNTESTED, Fit.TOO_OLD, Fit.UNKNOWN)
 
 
 @given(st.sampled_from(TABLES), st.integers(0, 60), st.integers(0, 40), st.integers(0, 9), st.integers(10, 60))
 def test_newer_than_a_table_is_unknown(table, major: int, minor: int, patch: int, kubernetes: int) -> None:
     version = Version(major, minor, patch)
-    found = fits(table.software, version, v(f"1.{kubernetes}"))
+    found = fits(BY_NAME[table.name], version, v(f"1.{kubernetes}"))
     if table.read_to < Version(major, minor) or version < table.rows[0].since:
         assert found.fit is Fit.UNKNOWN
     assert found.source is not None

@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.images import repository, tag_of, version_of
 from kubectl_eksdoc.core.rules.upgrades.software import (
-    FLUENT_BIT,
-    KARPENTER,
+    BY_NAME,
     SOFTWARE,
     VPC_CNI,
     installed_version,
@@ -119,13 +118,16 @@ def test_others_are_not(image: str) -> None:
 
 def test_labels_tell_it_where_images_do_not() -> None:
     assert labelled({"k8s-app": "aws-node"}) == VPC_CNI
-    assert labelled({"app.kubernetes.io/name": "karpenter"}) == KARPENTER
+    assert labelled({"app.kubernetes.io/name": "karpenter"}) == BY_NAME["Karpenter"]
     assert labelled({"app": "web"}) is None
 
 
 def test_the_version_of_fluent_bit_is_a_variable() -> None:
-    image = "public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0"
-    assert installed_version(FLUENT_BIT, image, {"CI_VERSION": "k8s/1.3.36"}) == Version(1, 3, 36)
-    assert isinstance(installed_version(FLUENT_BIT, image), Unknown)
-    assert isinstance(installed_version(FLUENT_BIT, image, {"CI_VERSION": "k8s/new"}), Unknown)
+    fluent_bit, image = (
+        BY_NAME["Fluent Bit for Container Insights"],
+        "public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0",
+    )
+    assert installed_version(fluent_bit, image, {"CI_VERSION": "k8s/1.3.36"}) == Version(1, 3, 36)
+    assert isinstance(installed_version(fluent_bit, image), Unknown)
+    assert isinstance(installed_version(fluent_bit, image, {"CI_VERSION": "k8s/new"}), Unknown)
     assert installed_version(VPC_CNI, "amazon-k8s-cni:v1.12.6", {"CI_VERSION": "k8s/1.0.0"}) == Version(1, 12, 6)

@@ -6,25 +6,28 @@ add-on's software stays in the cluster, and EKS manages it no more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
 from kubectl_eksdoc.core.plan.addon.terraform.result import Change
 
-_LOST: Mapping[str, tuple[Severity, str]] = {
-    "vpc-cni": (Severity.CRITICAL, "pods that start get no address any more, and nodes that come are not ready"),
-    "coredns": (Severity.CRITICAL, "no pod resolves a name any more"),
-    "kube-proxy": (
-        Severity.CRITICAL,
-        "services are not followed any more: their addresses lead to pods that are gone, and on new nodes nowhere",
-    ),
-    "eks-pod-identity-agent": (Severity.CRITICAL, "pods with EKS Pod Identity get no credentials any more"),
-    "aws-ebs-csi-driver": (Severity.CRITICAL, "EBS volumes are neither attached nor mounted any more"),
-    "metrics-server": (Severity.HIGH, "autoscalers of pods and kubectl top have no metrics any more"),
-}
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What ends where add-on `name` is deleted."""
+
+    name: str
+    severity: Severity
+    effect: str
+    source: Source
+
+
+_LOST = {each.name: (each.severity, each.effect) for each in sections(Loss, "software", "deleted")}
 _ANY = (Severity.HIGH, "what it does in the cluster ends")
 
 

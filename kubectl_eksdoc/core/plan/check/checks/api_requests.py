@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.check.checking import cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.checks.api_rewriting import follows, severity, sources
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.plan.check.wording import aws, in_region, whence
+from kubectl_eksdoc.core.plan.check.wording import aws, in_region
 from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import (
     CAVEAT,
     CAVEAT_SOURCE,
@@ -48,7 +48,7 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     if goes and not found and not told.unread:
         message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
         yield Finding(
-            codes.REQUESTED, Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, whence(CAVEAT_SOURCE))
+            codes.REQUESTED, Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, str(CAVEAT_SOURCE))
         )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, When
 from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.upgrades.conversions import PLUGIN, by_hand, convertible
 from kubectl_eksdoc.core.rules.upgrades.conversions import convert as converting
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, gone, instead, removed_api
@@ -38,7 +37,7 @@ def severity(row: RemovedApi, worst: Severity) -> Severity:
 def sources(row: RemovedApi) -> tuple[str, ...]:
     """Whence the removal is known, and how surely."""
     planned = (f"its removal with {in_words(row.removed)} is announced, and was not seen yet",) if row.planned else ()
-    return (*planned, whence(row.source))
+    return (*planned, str(row.source))
 
 
 def follows(row: RemovedApi, way: Way) -> str:

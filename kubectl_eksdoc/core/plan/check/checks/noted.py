@@ -12,7 +12,6 @@ from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check, unread
 from kubectl_eksdoc.core.plan.check.checks.running import running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import whence
 from kubectl_eksdoc.core.rules.upgrades.amis import family_of_os
 from kubectl_eksdoc.core.rules.upgrades.gotchas import About, Concern, Gotcha, When, on_the_way
 from kubectl_eksdoc.core.rules.upgrades.images import repository
@@ -74,7 +73,7 @@ def _concerned(note: Gotcha, there: _There) -> Finding | None:
         Status.FAIL if seen else Status.UNKNOWN,
         subject,
         f"when {note.when.value}: {note.what}",
-        (*seen[:3], *(_whom(each) for each in note.concerns if each.about not in _JUDGES), whence(note.source)),
+        (*seen[:3], *(_whom(each) for each in note.concerns if each.about not in _JUDGES), str(note.source)),
         (Remedy(note.do),),
         "" if seen else "what only its owners know, or what is not read here",
     )

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.running import Running, running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import issue, whence
+from kubectl_eksdoc.core.plan.check.wording import issue
 from kubectl_eksdoc.core.rules.addon_versions import is_offered, offered_for, target
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, only_if, placed
 from kubectl_eksdoc.core.rules.upgrades.amis import Family, family_of_os
@@ -259,7 +259,7 @@ def _to(found: Placed) -> str:
 
 def _sources(each: Running, found: Placed) -> tuple[str, ...]:
     image = (f"image {each.image}",) if each.image else ()
-    return image if found.source is None else (*image, whence(found.source))
+    return image if found.source is None else (*image, str(found.source))
 
 
 _PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)

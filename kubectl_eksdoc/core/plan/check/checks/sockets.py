@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups, named
 from kubectl_eksdoc.core.plan.check.checks.owners import owners
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.wording import listed, whence
+from kubectl_eksdoc.core.plan.check.wording import listed
 from kubectl_eksdoc.core.rules.upgrades.amis import runtime_fits
 from kubectl_eksdoc.core.rules.upgrades.sockets import (
     CONTAINERD,
@@ -166,9 +166,7 @@ def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> 
         evidence.append(_NOTE_2)
     if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.found):
         evidence.append(_CNI)
-    evidence += dict.fromkeys(
-        whence(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each)
-    )
+    evidence += dict.fromkeys(str(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each))
     return Finding(
         codes.SOCKET,
         worst.severity,
@@ -339,7 +337,7 @@ def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -
         Status.PASS if replaced else Status.FAIL,
         group.subject,
         f"{len(nodes)} of {len(group.nodes)} nodes have a containerd that is too old for {target}: {verdict.why}",
-        (named(nodes), *(whence(source) for source in (verdict.source,) if source is not None)),
+        (named(nodes), *(str(source) for source in (verdict.source,) if source is not None)),
         (
             Remedy(
                 "Nothing, if their AMI is one of EKS: the new nodes bring theirs. An AMI of your own needs a new one."
