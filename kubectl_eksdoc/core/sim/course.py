@@ -81,10 +81,9 @@ def apart_s(terms: Terms) -> float:
 
 def hold_s(move: Move, lag_s: float) -> float:
     """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
-    _, _, stop_s, start_s, after, *_ = move
-    if after is Replacement.NEVER:
+    if move.after is Replacement.NEVER:
         return inf
-    return start_s + lag_s + (stop_s if after is Replacement.AFTER_GONE else 0.0)
+    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
 
 
 class Moved(NamedTuple):

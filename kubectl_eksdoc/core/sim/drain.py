@@ -167,14 +167,15 @@ class _Run:
 
     def _ask(self, entry: _Entry) -> None:
         """Evict, or wait at the first limit that has no slot for it."""
+        free, line = self._free, self._line
         for limit in entry.limits:
-            if not self._may(limit, entry):
+            if free[limit] <= 0 or (line and not self._has_turn(limit, entry)):
                 heapq.heappush(self._waiting[limit], entry)
                 return
         for limit in entry.limits:
-            self._free[limit] -= 1
-            if limit in self._line:
-                self._line[limit].pop()
+            free[limit] -= 1
+            if limit in line:
+                line[limit].pop()
                 self._unserved.append(limit)
         if not (self._terms.between_s and entry.move.uid):
             self._evict(entry.move, entry.node, entry.limits)
@@ -207,15 +208,15 @@ class _Run:
         if self._paced:
             self._at(self._next_eviction, self._take_turn, None)
 
-    def _may(self, limit: str, entry: _Entry) -> bool:
-        return self._free[limit] > 0 and (limit not in self._line or self._line[limit][-1] == entry.turn)
+    def _has_turn(self, limit: str, entry: _Entry) -> bool:
+        return limit not in self._line or self._line[limit][-1] == entry.turn
 
     def _serve(self) -> None:
         """Let those go on that wait for what came free; they may go on to wait for another of their limits."""
         while self._unserved:
             limit = self._unserved.pop()
             queue = self._waiting.get(limit)
-            while queue and self._may(limit, queue[0]):
+            while queue and self._free[limit] > 0 and self._has_turn(limit, queue[0]):
                 self._ask(heapq.heappop(queue))
 
     def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
@@ -231,8 +232,7 @@ class _Run:
 
     def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
         """Note the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
-        at = self._now
-        uid, _, stop_s, start_s, after, _, _, _, waits_for, *_ = move
+        at, stop_s, start_s, after, waits_for = self._now, move.stop_s, move.start_s, move.after, move.waits_for
         gone = at + stop_s
         if after is Replacement.NEVER:
             ready = None
@@ -245,9 +245,9 @@ class _Run:
                 if after is Replacement.FIRST:
                     gone = ready + stop_s - start_s
         if not self._brief:
-            self._moved.append(Moved(uid, node, at, gone, ready))
+            self._moved.append(Moved(move.uid, node, at, gone, ready))
             if after is Replacement.FIRST:
-                self._never_away.add(uid)
+                self._never_away.add(move.uid)
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:

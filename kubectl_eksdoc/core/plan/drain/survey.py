@@ -120,8 +120,8 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
     """Index `cluster` for a drain of `targets`."""
     on: dict[str, list[Pod]] = {node.name: [] for node in targets}
     for pod in cluster.pods:
-        if pod.node in on:
-            on[pod.node].append(pod)
+        if (there := on.get(pod.node)) is not None:
+            there.append(pod)
     needed: dict[str, list[Backends]] = defaultdict(list)
     for backends in needed_backends(cluster):
         for pod in backends.pods:

@@ -100,8 +100,9 @@ class Occupancy:
     def class_of(self, pod: Pod) -> PodClass:
         """What such pods are to the scheduler."""
         # The same for replicas: they share these objects, and to compare objects is quicker than what is in them.
-        leaves = pod.deletion_deadline is not None
-        same = (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, leaves)
+        same: object = (id(pod.labels), id(pod.placement), id(pod.tolerations), pod.namespace)
+        if pod.volumes or pod.deletion_deadline is not None:
+            same = same, pod.volumes, pod.deleting
         found = self._alike.get(same)
         if found is None:
             found = self._alike[same] = self.class_like(Likeness.of(pod)), pod
@@ -109,10 +110,15 @@ class Occupancy:
 
     def successor_of(self, pod: Pod) -> PodClass:
         """The class of the pod that a controller makes in its place."""
-        if not pod.deleting and all(volume.kind is not VolumeKind.EPHEMERAL for volume in pod.volumes):
-            return self.class_of(pod)
+        return self.classes_of(pod)[1]
+
+    def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
+        """The class of `pod`, and that of the pod that a controller makes in its place."""
+        kind = self.class_of(pod)
+        if pod.deletion_deadline is None and not any(each.kind is VolumeKind.EPHEMERAL for each in pod.volumes):
+            return kind, kind
         new = attach_limits.made_anew(pod, self._storage) if pod.volumes else ()
-        return self.class_like(Likeness.of_successor(pod, new))
+        return kind, self.class_like(Likeness.of_successor(pod, new))
 
     def class_like(self, like: Likeness) -> PodClass:
         """The one class for that likeness."""

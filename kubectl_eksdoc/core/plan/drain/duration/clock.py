@@ -37,6 +37,7 @@ class Clock:
         self.world = world
         self._workloads: dict[str, str] = {}  # by uid of an owner
         self._start_times: dict[str, StartTime] = {}  # likewise
+        self._alike: dict[object, _Times] = {}  # by what the times of an eviction depend on
         self._held_s = dict(_held(world))
         self.starts = learn(world.cluster.pods, self.workload)
         self.stops = learn_stops(world.cluster.stops)
@@ -44,7 +45,7 @@ class Clock:
     def seen_by(self, world: Survey) -> Clock:
         """The same start times, for another policy or other budgets."""
         other = copy(self)
-        other.world = world
+        other.world, other._alike = world, {}
         return other
 
     def moves(
@@ -58,20 +59,17 @@ class Clock:
         """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
-        grace_of, starts, stops_of = self.world.policy.grace_of, self._start_times, self.stops.of
+        alike = self._alike
         held_s = self._held_s if _begins_at_once(self.world.policy) else {}
         for pod, limits, for_good, late, after, tier, manner in tasks:
             owner = pod.owner
-            start = starts.get(owner.uid if owner is not None else "") or self._start(pod)
-            start_s, slow_start_s = start.p50_s, start.p95_s
+            like = (pod.uid if owner is None else owner.uid, pod.grace_seconds, pod.phase)
+            start_s, slow_start_s, stop_s, slow_stop_s, kin = alike.get(like) or self._times(like, pod)
             if crowded is not None and limits and not crowded.issuperset(limits):
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good
-            seen = stops_of(pod)
-            stop_s, slow_stop_s = stop_of(pod, grace_of(pod), seen)
-            kin = "" if seen else pod.uid if owner is None else owner.uid
             if manner is not EVICTED:
                 stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
             waits_s = manner.waits_s
@@ -130,12 +128,23 @@ class Clock:
             found = self._workloads[owner.uid] = owner.uid if top is None else top.uid
         return found
 
+    def _times(self, like: tuple[str, int, str], pod: Pod) -> _Times:
+        """Of all evictions that are alike: replicas, mostly."""
+        start, seen = self._start(pod), self.stops.of(pod)
+        stop_s, slow_stop_s = stop_of(pod, self.world.policy.grace_of(pod), seen)
+        found = self._alike[like] = start.p50_s, start.p95_s, stop_s, slow_stop_s, "" if seen else like[0]
+        return found
+
     def _start(self, pod: Pod) -> StartTime:
         key = pod.owner.uid if pod.owner is not None else ""
         found = self._start_times.get(key)
         if found is None:
             found = self._start_times[key] = self.starts.of(self.workload(pod))
         return found
+
+
+_Times = tuple[float, float, float, float, str]
+"""Of a start, of a slow one, of a stop and of a slow one; and the `kin` of the move."""
 
 
 def _begins_at_once(policy: DrainPolicy) -> bool:

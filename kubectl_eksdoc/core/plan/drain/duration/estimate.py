@@ -132,6 +132,8 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
     in_any_waves = any_waves(clock.world, terms, course.activation)
     found = bounds(moves, in_any_waves, supplies=scarce)
+    least = bounds(run.soonest(), _at_best(in_any_waves, course), keep=1, supplies=scarce)
+    named = _named(clock.world, (*found, *least))
     near = bool(found) and p50_s <= GOOD_ENOUGH * found[0].seconds
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
@@ -150,8 +152,8 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
             times.said,
             *caveats(clock.world, evicted, p50_s),
         ),
-        least=_named(clock.world, bounds(run.soonest(), _at_best(in_any_waves, course), keep=1, supplies=scarce)),
-        bounds=_named(clock.world, found),
+        least=named[len(found) :],
+        bounds=named[: len(found)],
         gap=gap(p50_s, found[0]) if found else None,
         moves=typical.moves,
         rerun=Rerun(

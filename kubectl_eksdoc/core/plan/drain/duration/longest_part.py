@@ -7,7 +7,6 @@ asked for by the first of those that need it, so that a part of either is anothe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from math import sqrt
 from typing import NamedTuple
 
@@ -39,7 +38,7 @@ def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
 
     None where something besides budgets makes nodes, pods or replacements wait, or nothing waits at all.
     """
-    if terms.waves or terms.at_once or terms.between_s or any(move.waits_for or move.waits_s for move in _moves(nodes)):
+    if terms.waves or terms.at_once or terms.between_s or _waits(nodes):
         return None
     chains = _chains(nodes, terms)
     chosen: set[str] = set()
@@ -53,7 +52,8 @@ def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
         return None
     picked = [(node, [move for move in moves if not chosen.isdisjoint(move.limits)]) for node, moves in nodes]
     left = [chain.most_s for limit, chain in chains.items() if limit not in chosen]
-    tail_s = max([max(move.stop_s, move.slow_stop_s) for _, moves in nodes for move in moves], default=0.0)
+    stops = {(move.stop_s, move.slow_stop_s) for _, moves in nodes for move in moves}
+    tail_s = max(map(max, stops), default=0.0)
     # A node has its critical pods stop after the others.
     return Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
 
@@ -63,7 +63,7 @@ def _chains(nodes: Nodes, terms: Terms) -> dict[str, _Chain]:
     means: dict[str, float] = defaultdict(float)
     variances: dict[str, float] = defaultdict(float)
     known: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
-    for move in _moves(nodes):
+    for move in (move for _, moves in nodes for move in moves):
         _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s, _, kin = move
         if not limits or after is Replacement.NEVER:
             continue
@@ -94,5 +94,5 @@ def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
     return start.mean_s + min(stop.mean_s, max(move.stop_s, move.slow_stop_s)), start.variance + stop.variance
 
 
-def _moves(nodes: Nodes) -> Iterator[Move]:
-    return (move for _, moves in nodes for move in moves)
+def _waits(nodes: Nodes) -> bool:
+    return any(move.waits_for or move.waits_s for _, moves in nodes for move in moves)

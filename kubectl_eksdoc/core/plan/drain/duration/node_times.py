@@ -81,7 +81,7 @@ def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[flo
     """Seconds until all of `jobs` are over, and the limit they take turns on, "" if none decides."""
     if not jobs:
         return 0.0, ""
-    best, decides = max(job.head + job.tail for job in jobs), ""
+    best, decides = max([head + tail for head, _, tail in jobs]), ""
     if terms.between_s and len(jobs) > 1:
         best = max(best, paced_s(jobs, terms.between_s, terms.burst))
     used = [limit for move in moves for limit in move.limits]

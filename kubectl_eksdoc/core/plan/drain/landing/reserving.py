@@ -151,6 +151,8 @@ class Ground:
         if places is None:
             return False
         self._refused.clear()
+        taken = self._load(pod for pod, _, _ in load.pods if pod.uid in places) if partly else load
+        self._room.use(taken.cpu, taken.memory, len(taken.pods))
         self._places |= places
         if self._in_place_of:
             came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}

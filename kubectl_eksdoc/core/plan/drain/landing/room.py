@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.nodes import Node
@@ -46,9 +47,7 @@ class Room:
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
         """What the pod is to the scheduler, and what its replacement will be."""
-        kind = self._occupancy.class_of(pod)
-        like_it = not pod.volumes and pod.deletion_deadline is None  # most pods
-        return kind, kind if like_it else self._occupancy.successor_of(pod)
+        return self._occupancy.classes_of(pod)
 
     def mark(self) -> int:
         """Where to go back to."""
@@ -61,7 +60,6 @@ class Room:
             if isinstance(step, tuple):
                 seat, kind = step
                 seat.room.take(kind.placement.requests, -1)
-                self.free.take(kind.placement.requests, -1)
             else:
                 step()
 
@@ -80,7 +78,7 @@ class Room:
         if not kind.counted:
             return
         self._occupancy.take(kind, node)
-        self._log.append(lambda: self._occupancy.put(kind, node))
+        self._log.append(partial(self._occupancy.put, kind, node))
 
     def place(self, kind: PodClass, thorough: bool = True) -> str:
         """Put one such pod on the emptiest node that can take it; the node's name, "" if there is none.
@@ -93,7 +91,6 @@ class Room:
             if seat is None:
                 return ""
             seat.room.take(asked)
-            self.free.take(asked)
             self._log.append((seat, kind))
             return seat.node.name
         if ring.is_too_large(asked):
@@ -104,6 +101,11 @@ class Room:
             return ""
         self._put(kind, seat)
         return seat.node.name
+
+    def use(self, cpu: int, memory: int, pods: int) -> None:
+        """So much less is free: what has its places asks for that together."""
+        self.free.take(cpu, memory, pods)
+        self._log.append(partial(self.free.take, -cpu, -memory, -pods))
 
     def forget(self) -> None:
         """Undo `remember`: there is more room again."""
@@ -139,10 +141,8 @@ class Room:
         self._put(kind, self._occupancy.seats[name])
 
     def _put(self, kind: PodClass, seat: Seat) -> None:
-        asked = kind.placement.requests
-        self.free.take(asked)
         if not kind.counted:
-            seat.room.take(asked)
+            seat.room.take(kind.placement.requests)
             self._log.append((seat, kind))
             return
         self._log.append(self._count(kind, seat.node.name))
@@ -150,12 +150,7 @@ class Room:
     def _count(self, kind: PodClass, name: str) -> Callable[[], object]:
         """Put the pod so that it is counted by class, too; returns what takes it back."""
         self._occupancy.put(kind, name)
-
-        def undo() -> None:
-            self._occupancy.take(kind, name)
-            self.free.take(kind.placement.requests, -1)
-
-        return undo
+        return partial(self._occupancy.take, kind, name)
 
     def count_all(self) -> None:
         """From now on any pod can be taken off its node, those included of which only the room was counted."""
@@ -255,7 +250,7 @@ class _Free:
         self.memory += count * max(0, seat.room.memory)
         self.pods += count * max(0, seat.room.pods)
 
-    def take(self, asked: Requests, count: int = 1) -> None:
-        self.cpu -= count * asked.cpu
-        self.memory -= count * asked.memory
-        self.pods -= count
+    def take(self, cpu: int, memory: int, pods: int) -> None:
+        self.cpu -= cpu
+        self.memory -= memory
+        self.pods -= pods

@@ -23,23 +23,22 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
     tops: dict[str, Workload] = {}
     budgets = {budget.key for budget in world.cluster.budgets}
     for booking in order.bookings:
-        pod, limits, *_ = booking.task
-        if booking.task.manner.means in (Means.RESTART, Means.PATIENCE):
-            continue  # never away, or not because of this drain
+        pod, limits, *_, manner = booking.task
         # Most wait for a budget, which says enough.
         if (limits and limits[0] in budgets) or not pod.ready or world.budgets_of(pod):
             continue
+        if manner.means in (Means.RESTART, Means.PATIENCE):
+            continue  # never away, or not because of this drain
         top = world.top_of(pod)
         if top is not None and top.kind in SCALED_BY_HAND:
             together[(top.uid, booking.round)].append(pod)
             tops[top.uid] = top
-    owners = {pod.owner.uid for pods in together.values() for pod in pods if pod.owner is not None}
+    owners = {pod.owner.uid: uid for (uid, _), pods in together.items() for pod in pods if pod.owner is not None}
     ready = Counter(
         [
-            top.uid
+            owners[pod.owner.uid]
             for pod in (world.cluster.pods if owners else ())
-            if pod.owner is not None and pod.owner.uid in owners and pod.ready and not pod.deleting
-            if (top := world.top_of(pod)) is not None
+            if pod.ready and pod.owner is not None and pod.owner.uid in owners and not pod.deleting
         ]
     )
     for (uid, number), pods in together.items():

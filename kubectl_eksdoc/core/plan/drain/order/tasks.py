@@ -80,14 +80,14 @@ def _tasks(
     limits_of = _Limits(world, judgement.budgets, soft).of
     for name in nodes:
         if judgement.complete(name, world.policy.partial):
-            going = [judged for judged in judgement.pods[name] if judged.verdict is PodVerdict.EVICT]
+            going = [judged for judged in judgement.pods[name] if judged[1] is PodVerdict.EVICT]
             going.sort(key=_by_name)
             yield name, tuple([_task(world, judged, *limits_of(judged)) for judged in going])
 
 
 def _task(world: Survey, judged: JudgedPod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
     pod, manner = judged.pod, judged.manner if judged.said else EVICTED
-    if manner.means in _WITHOUT_LIMITS:
+    if manner is not EVICTED and manner.means in _WITHOUT_LIMITS:
         return task_of(pod, after=_WITHOUT_LIMITS[manner.means], manner=manner)
     after = replacement(pod)
     lease = world.leases_held.get(pod.key, "") if limits and world.leases_held else ""

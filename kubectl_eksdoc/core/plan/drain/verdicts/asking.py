@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.pods import Owner, Pod, Volume, VolumeKind
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import filters, pods
@@ -19,27 +20,37 @@ class Rules:
         self._world = world
         self._options = filters.options_of(world.policy)
         self._remembered: dict[object, Told] = {}
+        self._guards_of = world.guards.known
         served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
         self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
 
     def ask(self, pod: Pod) -> Told:
-        """The verdict, and everything they say; a pod that stays is asked nothing more."""
+        """The verdict, and everything they say; a pod that stays is asked nothing more. And the budgets that select
+        it."""
         owner = pod.owner
         if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in self._needed:
             return self._ask(pod)  # one by itself
-        alike = (owner.uid, id(pod.labels), id(pod.tolerations), pod.volumes, pod.readiness_gates, pod.phase, pod.ready)
+        alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
+        if pod.volumes or pod.readiness_gates:
+            alike = alike, pod.readiness_gates, tuple([_alike(volume) for volume in pod.volumes])
         told = self._remembered.get(alike)
         if told is None:
             told = self._ask(pod)
-            if self._told_of_all(pod, owner, *told):
+            if self._told_of_all(pod, owner, *told[:2]):
                 self._remembered[alike] = told
+        elif pod.volumes and told[0] is not PodVerdict.STAY and pods.is_bound_to_its_node(self._world, pod) is not None:
+            told = self._ask(pod)
         return told
 
     def _ask(self, pod: Pod) -> Told:
         told = filters.ask(self._world, pod, self._options)
-        if fold(told) is not PodVerdict.STAY:
-            told += [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
-        return fold(told), tuple(told)
+        verdict = fold(told)
+        if verdict is not PodVerdict.STAY:
+            more = [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
+            if more:
+                told += more
+                verdict = fold(told)
+        return verdict, tuple(told), self._guards_of(pod)
 
     def _told_of_all(self, pod: Pod, owner: Owner, verdict: PodVerdict, told: Sequence[Said]) -> bool:
         """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
@@ -49,5 +60,11 @@ class Rules:
         return not told or (verdict is PodVerdict.STAY and all(said.finding is None for said in told))
 
 
-Told = tuple[PodVerdict, tuple[Said, ...]]
-"""The worst of what is said, and all of it."""
+def _alike(volume: Volume) -> object:
+    """What the rules ask of a volume, but for the one that asks for the volumes of claims: each replica of a
+    StatefulSet has its own."""
+    return (volume.kind, "" if volume.kind is VolumeKind.CLAIM else volume.detail)
+
+
+Told = tuple[PodVerdict, tuple[Said, ...], tuple[Budget, ...]]
+"""The worst of what is said, all of it, and the budgets that select the pod."""

@@ -246,7 +246,7 @@ def _why(
 
 def _owner(survey: Survey, pods: Sequence[Pod]) -> str:
     first = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in pods}
-    subjects = {survey.owner_subject(pod) for pod in first.values()}
+    subjects = [survey.owner_subject(pod) for pod in first.values()]
     owners = sorted({f"{subject.kind}/{subject.name}" for subject in subjects})
     if not owners:
         return ""

@@ -73,13 +73,13 @@ class Judgement:
 
     def holding(self, node: str) -> list[JudgedPod]:
         """The pods for which `node` is not drained."""
-        return [judged for judged in self.pods[node] if judged.verdict in HOLDS]
+        return [judged for judged in self.pods[node] if judged[1] in HOLDS]
 
 
 def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
     asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
-    going = [judged for on in asked.values() for judged in on if judged.verdict is not PodVerdict.STAY]
+    going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
     budgets = _judge_budgets(world, going)
     around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
     around = (*around, *pods.on_missing_nodes(world), *_left_out(world))
@@ -122,8 +122,8 @@ def _concluded(
 
 def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, list[JudgedPod]]:
     """What the rules say of the pods, budgets aside."""
-    ask, guards_of = Rules(world).ask, world.guards.known
-    return {name: [JudgedPod(pod, *ask(pod), guards_of(pod)) for pod in on] for name, on in pods_on.items()}
+    ask = Rules(world).ask
+    return {name: [JudgedPod(pod, *ask(pod)) for pod in on] for name, on in pods_on.items()}
 
 
 def _judge_budgets(world: Survey, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:

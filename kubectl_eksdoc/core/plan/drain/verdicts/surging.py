@@ -78,13 +78,13 @@ def _held_by_a_volume(survey: Survey, pod: Pod) -> str:
 
 def _alone_by_its_own_rule(survey: Survey, pod: Pod) -> str:
     """Anti-affinity against its own kind, where all nodes it could go to are in one place with it."""
-    here = next((node for node in survey.targets if node.name == pod.node), None)
-    if here is None:
-        return ""
     for term in pod.placement.anti_affinity:
         key, namespaces, by_labels, selector = resolved(term, pod.namespace, pod.labels)
         itself = selector.matches(pod.labels) and (pod.namespace in namespaces or by_labels is not None)
-        if not itself or key == HOSTNAME or key not in here.labels:
+        if not itself or key == HOSTNAME:
+            continue
+        here = next((node for node in survey.targets if node.name == pod.node), None)
+        if here is None or key not in here.labels:
             continue
         others = (n for n in survey.cluster.nodes if n.name not in survey.pods_on and not n.unschedulable)
         if all(node.labels.get(key) == here.labels[key] for node in others):
