@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import sys
 
-from tools.demo.writing import DATA, files
+from tools.demo.writing import DATA, files, stale, write
 
 
 def main(argv: list[str]) -> int:
-    made = files()
-    held = {path for path in DATA.rglob("*.json") if path.parent.name != "schemas"}
-    stale = sorted(
-        {path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text}
-        | (held - made.keys())
-    )
-    names = ", ".join(path.relative_to(DATA).as_posix() for path in stale)
+    made = files(DATA)
+    changed = stale(made, DATA)
+    names = ", ".join(path.relative_to(DATA).as_posix() for path in changed)
     if "--check" in argv:
-        if stale:
+        if changed:
             print(f"error: the demo's snapshot is stale: {names}; run make docs", file=sys.stderr)
-        return 1 if stale else 0
-    for path in stale:
-        if path not in made:
-            path.unlink()
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(made[path], encoding="utf-8")
-    print(f"written: {names}" if stale else "the demo's snapshot is as it was")
+        return 1 if changed else 0
+    write(made, changed)
+    print(f"written: {names}" if changed else "nothing to write")
     return 0
 
 

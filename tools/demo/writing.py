@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -19,19 +19,38 @@ Named = Mapping[str, Mapping[str, Any]]
 """By kind and name."""
 
 _WIDTH = 120
+_SCHEMAS = "schemas"
+"""The folder of what is not made: documents of EKS."""
 
 
-def files() -> dict[Path, str]:
-    """All of them, as they should be."""
+def files(data: Path) -> dict[Path, str]:
+    """All of them, as they should be in the folder `data`."""
     about = {"endpoint": clusters.ENDPOINT, "instances": account.instances(), "questions": account.questions()}
-    made = {DATA / "account.json": _text(about)}
+    made = {data / "account.json": _text(about)}
     for what, of_scene in _WHATS.items():
         plain = of_scene(PLAIN)
         for scene in SCENES:
             added = plain if scene == PLAIN else added_to(plain, of_scene(scene))
             if added:
-                made[DATA / folder(scene) / f"{what}.json"] = _text(added)
+                made[data / folder(scene) / f"{what}.json"] = _text(added)
     return made
+
+
+def stale(made: Mapping[Path, str], data: Path) -> list[Path]:
+    """Files in `data` that are not as they should be, and those that should not be there."""
+    held = {path for path in data.rglob("*.json") if path.parent.name != _SCHEMAS}
+    other = {path for path, text in made.items() if path not in held or path.read_text(encoding="utf-8") != text}
+    return sorted(other | (held - made.keys()))
+
+
+def write(made: Mapping[Path, str], changed: Iterable[Path]) -> None:
+    """Those of `changed` that are not made are removed."""
+    for path in changed:
+        if path not in made:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(made[path], encoding="utf-8")
 
 
 def added_to(plain: Named, whole: Named) -> Named:
@@ -101,4 +120,6 @@ def _plain(value: Any) -> Any:
 @cache
 def _schemas() -> Mapping[str, str]:
     """Names of files by what is in them."""
-    return {path.read_text(encoding="utf-8"): path.relative_to(DATA).as_posix() for path in DATA.glob("schemas/*.json")}
+    return {
+        path.read_text(encoding="utf-8"): path.relative_to(DATA).as_posix() for path in (DATA / _SCHEMAS).glob("*.json")
+    }

@@ -9,14 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from tools.demo.writing import DATA, added_to, files
+from tools.demo.writing import DATA, added_to, files, stale, write
 
 
 def test_the_package_has_what_is_made() -> None:
-    made = files()
-    assert {path for path, text in made.items() if path.read_text(encoding="utf-8") != text} == set()
-    schemas = set((DATA / "schemas").iterdir())
-    assert {path for path in DATA.rglob("*") if path.is_file()} == {*made, *schemas}
+    assert stale(files(DATA), DATA) == []
+
+
+def test_a_stale_file_is_found_and_written(tmp_path: Path) -> None:
+    made = {tmp_path / "account.json": "a", tmp_path / "plain" / "objects.json": "o"}
+    document = tmp_path / "schemas" / "x.json"
+    write({**made, document: "{}"}, [*made, document])
+    assert stale(made, tmp_path) == []
+    (tmp_path / "account.json").write_text("other", encoding="utf-8")
+    (tmp_path / "plain" / "aws.json").write_text("left behind", encoding="utf-8")
+    (tmp_path / "plain" / "objects.json").unlink()
+    changed = stale(made, tmp_path)
+    assert [path.name for path in changed] == ["account.json", "aws.json", "objects.json"]
+    write(made, changed)
+    assert stale(made, tmp_path) == [] and document.exists()
 
 
 @pytest.mark.long
