@@ -33,7 +33,7 @@ help:
 	@echo "make test-real  drain a real cluster: KUBECONFIG=FILE [OLD=n1,n2 NEW=n3,n4]"
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
-	@echo "make docs       rewrite the generated documents"
+	@echo "make docs       rewrite the demo's snapshot and the generated documents"
 	@echo "make bench      measure; QUICK=1 for a short run without thresholds"
 	@echo "make krew       build archives (dist) and manifests (plugins) for krew"
 	@echo "make clean      remove everything made here"
@@ -70,6 +70,7 @@ check: $(VENV)/.installed-test
 	$(PY) ruff format --check .
 	$(PY) mypy
 	$(BIN)/python $(BIN)/lint-imports --no-logo
+	$(PY) tools.demo --check
 	$(PY) tools.documents --check
 
 format: $(VENV)/.installed-test
@@ -77,6 +78,7 @@ format: $(VENV)/.installed-test
 	$(PY) ruff format .
 
 docs: $(VENV)/.installed-test
+	$(PY) tools.demo
 	$(PY) tools.documents
 
 bench: $(VENV)/.installed-test

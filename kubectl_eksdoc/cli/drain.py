@@ -102,7 +102,7 @@ class PlanRequest:
         targeting = drain_options.targeting_from(args, words)
         notes = [*drain_options.notes_on(args), *_idle(options, source)]
         if targeting.empty and source.demo:
-            from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
+            from kubectl_eksdoc.embedded.demo.files import DEFAULT_NODEGROUP
 
             targeting = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
             notes.append(f"no node is named, so this plans --nodegroup {DEFAULT_NODEGROUP}, the demo's old node group")

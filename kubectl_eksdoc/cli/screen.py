@@ -101,7 +101,7 @@ def _opening(
 
         if not source.demo:
             return Targeting()
-        from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
+        from kubectl_eksdoc.embedded.demo.files import DEFAULT_NODEGROUP
 
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 

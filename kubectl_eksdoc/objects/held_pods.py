@@ -18,15 +18,11 @@ from kubectl_eksdoc.objects.structs import Object
 
 
 class HeldPods:
-    """A `flows.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``; `logs`:
-    what is held of them."""
+    """A `flows.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
 
-    def __init__(
-        self, read: Callable[[RawObjects], object], where: str, logs: Mapping[LogOf, str] | None = None
-    ) -> None:
+    def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
         self._read = read
         self._where = where
-        self._logs = logs
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """As `flows.ports.InsidePods.containers`."""
@@ -38,12 +34,9 @@ class HeldPods:
             return dict.fromkeys(pods, Unknown(f"{self._where} cannot be read once more: {error.message}"))
         return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
 
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
         """As `flows.ports.InsidePods.logs`."""
-        held = self._logs
-        if held is None:
-            return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
-        return {log: held.get(log, Unknown(f"{self._where} holds no log of {log.pod}")) for log in asked}
+        return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
         if raw is None:

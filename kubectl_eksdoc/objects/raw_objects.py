@@ -11,12 +11,22 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.objects.single import decode
 from kubectl_eksdoc.objects.structs import ListOf
 
+Raws = dict[str, dict[str, bytes]]
+"""Bytes of JSON by their kind and their name."""
+
 _decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
+_decode_maps = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]).decode
 
 
 def each_of(page: bytes) -> Iterator[bytes]:
     """The objects of a List that could be read."""
     return (bytes(raw) for raw in _decode_page(page).items or ())
+
+
+def raws_in(body: bytes) -> Raws:
+    """Of an object of objects, which may be laid out for readers."""
+    maps = _decode_maps(msgspec.json.format(body, indent=-1))
+    return {kind: {name: bytes(raw) for name, raw in held.items()} for kind, held in maps.items()}
 
 
 class RawObjects:

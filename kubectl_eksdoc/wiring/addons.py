@@ -217,9 +217,7 @@ def _opened(
         return AddonWorld(cluster, SingleObjects(connection), aws, NamespaceLists(connection))
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
-    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
-    held = HeldObjects(reading.objects, where, reading.histories)
-    # The demo has all its objects come by, whatever lists are read.
-    kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *held.resources)))
+    held = HeldObjects(reading.objects, f"the snapshot {source.snapshot}", reading.histories)
+    kinds = tuple(dict.fromkeys((*reading.kinds, *held.resources)))
     cluster = open_reader(source, connection, progress, raw=held).read(kinds)
     return AddonWorld(cluster, held, aws, held)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.aws.access import AwsAccess
     from kubectl_eksdoc.core.model.aws.questions import Question
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.embedded.demo.aws.pools import Estate
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
@@ -118,37 +117,34 @@ def of_answers(answers: bytes | None, where: str) -> Believed | Unknown:
     return believed(kept, kept.of.access)
 
 
-def demo(estate: Estate | None = None) -> Believed:
+def demo(scene: str = "") -> Believed:
     """As `DemoAnswers`."""
     from kubectl_eksdoc.aws.believing import believed
 
-    aws = DemoAnswers(estate)
+    aws = DemoAnswers(scene)
     return believed(aws, aws.access)
 
 
 class DemoAnswers:
-    """The `Aws` of the built-in cluster."""
+    """The `Aws` of the built-in cluster, as a scene has it."""
 
-    def __init__(self, estate: Estate | None = None) -> None:
-        """`estate`: of whose machines; None for those of the demo's own."""
-        self._estate = estate
+    def __init__(self, scene: str = "") -> None:
+        self._scene = scene
 
     @property
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.core.model.aws.access import AwsAccess
-        from kubectl_eksdoc.embedded.demo import world
-        from kubectl_eksdoc.embedded.demo.aws.clusters import ENDPOINT
+        from kubectl_eksdoc.embedded.demo.files import IDENTITY, account
 
-        return AwsAccess(world.CLUSTER, world.REGION, "demo", account=world.ACCOUNT, server=ENDPOINT)
+        who = IDENTITY
+        return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])
 
     def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """As `aws.asking.Aws.ask`."""
         from kubectl_eksdoc.aws.refusals import refused
-        from kubectl_eksdoc.embedded.demo.aws.demo_aws import DemoAws
-        from kubectl_eksdoc.embedded.demo.aws.pools import DEMO
-        from kubectl_eksdoc.embedded.demo.aws.refused import Refused
+        from kubectl_eksdoc.embedded.demo.account import Refused, ask
 
         try:
-            return DemoAws(self._estate or DEMO).ask(question.service, question.operation, parameters)
+            return ask(self._scene, question.service, question.operation, parameters)
         except Refused as error:
             raise refused(error.code, error.message, question, self.access) from error

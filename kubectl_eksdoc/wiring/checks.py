@@ -171,7 +171,7 @@ def _held(
     reading: CheckReading,
     aws: Believed | Unknown,
 ) -> CheckWorld:
-    """Of a dump or the demo, gone through once; for single pods once more."""
+    """Of a dump, gone through once; for single pods once more."""
     from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS
     from kubectl_eksdoc.objects.held_apis import HeldApis
     from kubectl_eksdoc.objects.held_changes import HeldChanges
@@ -180,22 +180,13 @@ def _held(
     from kubectl_eksdoc.objects.held_pods import HeldPods
     from kubectl_eksdoc.objects.held_together import HeldTogether
 
-    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    where = f"the snapshot {source.snapshot}"
     signs, objects = HeldKarpenter(where), HeldObjects(reading.objects, where)
-    apis, changes = HeldApis(where, complete=source.demo), HeldChanges(where)
+    apis, changes = HeldApis(where), HeldChanges(where)
     held = HeldTogether((signs, objects, apis, *((changes,) if reading.past else ())), (objects, signs))
     told_by = (REPLICA_SETS,) if reading.past else ()
-    more = () if source.demo else (*objects.resources, *told_by)
-    kinds = tuple(dict.fromkeys((*reading.kinds, *more)))
-    if source.demo:
-        from kubectl_eksdoc.embedded.demo.reader import DemoReader
-        from kubectl_eksdoc.embedded.demo.upgrade.cluster import METRICS, extend, logs
-
-        apis.count(METRICS)
-        cluster = DemoReader(held, extend).read(kinds)
-        inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), where, logs(cluster))
-    else:
-        cluster = open_reader(source, connection, progress, raw=held).read(kinds)
-        inside = HeldPods(lambda raw: open_reader(source, connection, raw=raw).read([PODS]), where)
+    kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources, *told_by)))
+    cluster = open_reader(source, connection, progress, raw=held).read(kinds)
+    inside = HeldPods(lambda raw: open_reader(source, connection, raw=raw).read([PODS]), where)
     karpenter = InterruptionWorld(cluster, aws, held, inside, signs)
     return CheckWorld(cluster, aws, karpenter, apis, reading.files, past=changes if reading.past else None)

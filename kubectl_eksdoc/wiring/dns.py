@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
-    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
@@ -84,12 +83,11 @@ def open_dns(
         return DnsWorld(cluster, aws, SingleObjects(connection), inside_pods(source, connection), karpenter)
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
-    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
-    objects = HeldObjects(reading.objects, where)
-    kinds = reading.kinds if source.demo else tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
+    objects = HeldObjects(reading.objects, f"the snapshot {source.snapshot}")
+    kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
     cluster = named(open_reader(source, connection, progress, raw=objects).read(kinds), aws, wanted)
-    inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
-    return DnsWorld(cluster, aws, objects, inside, partial(_karpenter, source, connection, wanted))
+    karpenter = partial(_karpenter, source, connection, wanted)
+    return DnsWorld(cluster, aws, objects, inside_pods(source, connection), karpenter)
 
 
 def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> InterruptionWorld:
@@ -97,12 +95,3 @@ def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) 
     from kubectl_eksdoc.flows.interruption import KINDS
 
     return open_interruption(source, connection, wanted, None, KINDS)
-
-
-def _of_demo(cluster: Cluster) -> InsidePods:
-    from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.embedded.demo.dns_logs import logs
-    from kubectl_eksdoc.embedded.demo.reader import DemoReader
-    from kubectl_eksdoc.objects.held_pods import HeldPods
-
-    return HeldPods(lambda raw: DemoReader(raw).read([PODS]), "the demo", logs(cluster))

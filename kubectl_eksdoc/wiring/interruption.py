@@ -70,8 +70,6 @@ def open_interruption(
         SnapshotError: the snapshot cannot be.
         AwsError: as `wiring.aws.open_aws`.
     """
-    if source.demo:
-        return _demo(kinds)
     if (held := kept(source, "interruption")) is not None:
         aws, beside = held.aws(), held.beside()
         return InterruptionWorld(named(held.reader(progress).read(kinds), aws, wanted), aws, beside, beside, beside)
@@ -112,18 +110,3 @@ def _held(
     cluster = open_reader(source, connection, progress, raw=held).read(kinds)
     inside = HeldPods(lambda raw: open_reader(source, connection, raw=raw).read([PODS]), where)
     return InterruptionWorld(cluster, aws, held, inside, held)
-
-
-def _demo(kinds: Sequence[Resource]) -> InterruptionWorld:
-    """The demo's cluster and account, and Karpenter in it as the incident left it."""
-    from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.embedded.demo.interruption.cluster import extend, logs
-    from kubectl_eksdoc.embedded.demo.reader import DemoReader
-    from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
-    from kubectl_eksdoc.objects.held_pods import HeldPods
-    from kubectl_eksdoc.wiring.aws import demo
-
-    held = HeldKarpenter("the demo")
-    cluster = DemoReader(held, extend).read(kinds)
-    inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), "the demo", logs())
-    return InterruptionWorld(cluster, demo(), held, inside, held)

@@ -1,4 +1,4 @@
-"""A snapshot of this tool's as a command sees it: its lists, whoever answers what else is asked, and its AWS."""
+"""A snapshot of this tool's, or the demo, as a command sees it: its lists, its other answers, and its AWS."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.wiring.aws import of_answers
+from kubectl_eksdoc.wiring.aws import demo, of_answers
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.snapshots import Scene
+    from kubectl_eksdoc.flows.beside import Beside
     from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.objects.held_answers import HeldAnswers
     from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -69,12 +70,36 @@ class Kept:
         return of_answers(file_in(self.path, self.scene, AWS_ANSWERS), self.where)
 
 
-def kept(source: SourceChoice, command: str) -> Kept | None:
-    """As `command` sees it; None where it is no snapshot of this tool's.
+@dataclass(frozen=True, slots=True)
+class KeptDemo:
+    """The same of one scene of the demo."""
+
+    scene: str
+
+    def reader(self, progress: Progress | None, raw: RawObjects | None = None) -> ClusterReader:
+        from kubectl_eksdoc.embedded.demo.reader import DemoReader
+
+        return DemoReader(raw, self.scene)
+
+    def beside(self) -> Beside:
+        from kubectl_eksdoc.embedded.demo.beside import DemoBeside
+
+        return DemoBeside(self.scene)
+
+    def aws(self) -> Believed:
+        return demo(self.scene)
+
+
+def kept(source: SourceChoice, command: str) -> Kept | KeptDemo | None:
+    """As `command` sees it; None where it is neither a snapshot of this tool's nor the demo.
 
     Raises:
         SnapshotError: it cannot be read.
     """
+    if source.demo:
+        from kubectl_eksdoc.embedded.demo.files import SCENES
+
+        return KeptDemo(command if command in SCENES else "")
     snapshot = snapshot_of(source)
     if snapshot is None:
         return None

@@ -78,8 +78,6 @@ def open_metadata(
         SnapshotError: the snapshot cannot be.
         AwsError: as `wiring.aws.open_aws`.
     """
-    if source.demo:
-        return _demo(kinds)
     if (held := kept(source, "imds-probe")) is not None:
         aws = held.aws()
         return MetadataWorld(named(held.reader(progress).read(kinds), aws, wanted), aws, held.beside())
@@ -111,16 +109,3 @@ def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:
     return HeldPods(
         lambda raw: open_reader(source, connection, raw=raw).read([PODS]), f"the snapshot {source.snapshot}"
     )
-
-
-def _demo(kinds: Sequence[Resource]) -> MetadataWorld:
-    """The demo's cluster and account with a node group of each kind."""
-    from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.embedded.demo.metadata.cluster import extend, logs
-    from kubectl_eksdoc.embedded.demo.metadata.world import ESTATE
-    from kubectl_eksdoc.embedded.demo.reader import DemoReader
-    from kubectl_eksdoc.objects.held_pods import HeldPods
-    from kubectl_eksdoc.wiring.aws import demo
-
-    inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), "the demo", logs())
-    return MetadataWorld(DemoReader(None, extend).read(kinds), demo(ESTATE), inside)

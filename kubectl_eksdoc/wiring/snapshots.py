@@ -14,11 +14,11 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
 from kubectl_eksdoc.wiring.addons import AddonWorld
-from kubectl_eksdoc.wiring.aws import open_live, or_unknown
+from kubectl_eksdoc.wiring.aws import DemoAnswers, open_live, or_unknown
 from kubectl_eksdoc.wiring.checks import CheckWorld
 from kubectl_eksdoc.wiring.dns import DnsWorld
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld
-from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS
+from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS, KeptDemo
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.worlds import named
@@ -135,18 +135,21 @@ class _Taking:
 
     def demo(self) -> dict[str, Scene]:
         """Its incidents, each as the commands see it that show it."""
-        return {scene: self._incident(scene) for scene in ("", "check", "imds-probe", "interruption")}
+        from kubectl_eksdoc.embedded.demo.files import SCENES
+
+        return {scene: self._incident(scene) for scene in SCENES}
 
     def _incident(self, scene: str) -> Scene:
-        from kubectl_eksdoc.embedded.demo.reader import DemoReader
-        from kubectl_eksdoc.flows.beside import Recording
-        from kubectl_eksdoc.wiring.demo_scenes import demo_scene
+        from kubectl_eksdoc.flows import interruption, metadata
+        from kubectl_eksdoc.flows.beside import Ports, Recording
+        from kubectl_eksdoc.flows.snapshot import every_kind
 
-        opened = demo_scene(scene)
-        of_aws = _of_aws(opened.aws, opened.aws.access, self._keep)
-        DemoReader(self._lists(scene), opened.extend).read(opened.kinds)
-        recording = Recording(opened.ports, self._keeping)
-        asking = _Asking(opened.cluster, of_aws.believed, recording, self._without)
+        opened, aws = KeptDemo(scene), DemoAnswers(scene)
+        of_aws = _of_aws(aws, aws.access, self._keep)
+        kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or every_kind()
+        cluster = opened.reader(None, self._lists(scene)).read(kinds)
+        recording = Recording(Ports(*[opened.beside()] * 6), self._keeping)
+        asking = _Asking(cluster, of_aws.believed, recording, self._without)
         asks = {
             "": (asking.addons, asking.dns),
             "check": (asking.check,),
@@ -155,7 +158,7 @@ class _Taking:
         }
         for ask in asks[scene]:
             ask()
-        return self._written(scene, opened.cluster, of_aws, recording, asking.left_out)
+        return self._written(scene, cluster, of_aws, recording, asking.left_out)
 
     def without_secrets(self, body: bytes) -> bytes:
         """The last net, under what is kept of each answer: addresses and refusals stand in it as they came."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.embedded.faults.registry import Chosen
-    from kubectl_eksdoc.embedded.probed import MetadataServices
     from kubectl_eksdoc.flows.ports import Stage
 
 
@@ -51,12 +50,6 @@ def _chosen(faults: Faults, observed: Cluster) -> Chosen:
     asked = [parse(text) for text in faults.texts]
     check_nodes(asked, {node.name for node in observed.nodes})
     return made(asked, faults.seed)
-
-
-def _demo_services() -> MetadataServices:
-    from kubectl_eksdoc.embedded.demo.metadata_services import metadata_services
-
-    return metadata_services()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +96,7 @@ def served(
     from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
     from kubectl_eksdoc.embedded import kubeconfigs
+    from kubectl_eksdoc.embedded.demo.services import demo_services
     from kubectl_eksdoc.embedded.loading import load_observed
     from kubectl_eksdoc.embedded.served import api_of
     from kubectl_eksdoc.embedded.serving.faults import Faulty
@@ -119,7 +113,7 @@ def served(
     users = kubeconfigs.tokens()
     chosen = _chosen(how.faults, observed)
     troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
-    services = _demo_services() if source.demo else None
+    services = demo_services() if source.demo else None
     api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services, how.note)
     over = Event()  # who sleeps for a fault does not hold up the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.demo.aws.updates import UPDATES
 from tests.cli.running import run_cli
+from tools.demo.aws.updates import UPDATES
 
 AFTER = ("addon-diff", "vpc-cni", "--demo", "--after")
 

@@ -8,10 +8,10 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded.demo import reader as demo
 from kubectl_eksdoc.embedded.loading import load
 from tests.core.sim.cluster.planes import START, a_node_doc, a_pod_doc
 from tests.embedded.clients.worlds import QUICK
+from tools.demo import objects as demo
 
 
 def custom(kind: str, name: str = "x") -> Doc:

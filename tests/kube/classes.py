@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.demo.incidents import others
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.embedded.clients import worlds
+from tools.demo.incidents import others
 
 _PLURAL = "ec2nodeclasses.karpenter.k8s.aws"
 

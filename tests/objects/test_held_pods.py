@@ -35,12 +35,6 @@ def test_those_that_are_asked_for() -> None:
     assert pods.logs([LOG]) == {LOG: Unknown("the snapshot holds no logs")}
 
 
-def test_logs_that_are_held() -> None:
-    other = LogOf("shop", "c", "app")
-    pods = HeldPods(read, "the demo", {LOG: "text"})
-    assert pods.logs([LOG, other]) == {LOG: "text", other: Unknown("the demo holds no log of c")}
-
-
 def test_what_cannot_be_read_twice_is_unknown() -> None:
     def refuse(raw: RawObjects) -> None:
         raise SnapshotError("it is standard input")

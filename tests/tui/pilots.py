@@ -13,7 +13,8 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
+from kubectl_eksdoc.embedded.demo.files import DEFAULT_NODEGROUP
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keys import Page, Place

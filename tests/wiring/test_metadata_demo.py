@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
 from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
-from kubectl_eksdoc.embedded.demo.metadata.world import ESTATE
 from kubectl_eksdoc.flows.metadata import KINDS, plan_imds
 from kubectl_eksdoc.kube.aws_access import AwsWanted
-from kubectl_eksdoc.wiring.aws import demo
+from kubectl_eksdoc.wiring.aws import DemoAnswers
 from kubectl_eksdoc.wiring.metadata import open_metadata
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -102,11 +106,20 @@ def test_the_controller_is_told_by_its_log(plan: MetadataPlan) -> None:
     assert "its log says that it lacks its region" in broken.message and "the hop limit is 1" in broken.message
 
 
+class SetSince(DemoAnswers):
+    """The demo's account with a default of its own."""
+
+    def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        if question == questions.METADATA_DEFAULTS:
+            return {"AccountLevel": {"ManagedBy": "account", "HttpPutResponseHopLimit": 1}}
+        return super().ask(question, parameters)
+
+
 def test_a_default_of_the_account_comes_before_the_ami() -> None:
     """Somebody sets it: of what nobody else says, the next nodes are otherwise than those that run."""
     opened = open_metadata(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
-    set_since = demo(replace(ESTATE, defaults={"HttpPutResponseHopLimit": 1}))
-    plan = plan_imds(opened.cluster, replace(opened, aws=set_since).machines, POD)
+    aws = SetSince("imds-probe")
+    plan = plan_imds(opened.cluster, replace(opened, aws=believed(aws, aws.access)).machines, POD)
     search = group(plan, NodeOwner.MANAGED, "search")
     assert (search.now.options, search.next.options) == (TWO, ONE) and search.changes
     assert search.next.by == "hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)"

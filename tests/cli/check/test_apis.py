@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
 from tests.cli.running import run_cli
+from tools.demo.upgrade.old_apis import old_apis
 
 CODES = "api-requested,api-written,api-in-helm,api-in-manifest,api-refused-today"
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"

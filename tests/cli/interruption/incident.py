@@ -25,8 +25,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.demo.interruption.cluster import extend, logs
-from kubectl_eksdoc.embedded.demo.meta import NOW
+from kubectl_eksdoc.embedded.demo.files import NOW
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -44,6 +43,7 @@ from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.reading import yaml_of
+from tools.demo.interruption.cluster import logs
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -139,7 +139,7 @@ def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
 def documents() -> tuple[Doc, ...]:
     """Of the demo's cluster."""
     raw = RawObjects()
-    DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
+    DemoReader(raw, "interruption").read((*kinds.ALL, kinds.NODE_CLASSES))
     return tuple(raw.documents())
 
 

@@ -15,7 +15,6 @@ from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.embedded.demo.interruption.cluster import extend
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.interruption import KINDS, interruption_facts
 from kubectl_eksdoc.host.archives.aws_answers import STEM
@@ -43,7 +42,7 @@ def statuses(found: dict[str, Any]) -> dict[str, str]:
 def a_snapshot(folder: Path, with_aws: bool, leave_out: tuple[str, ...] = ()) -> str:
     """Of what `interruption --demo` reads, as lists of kubectl."""
     raw = RawObjects()
-    DemoReader(raw, extend).read(kinds.ALL)
+    DemoReader(raw, "interruption").read(kinds.ALL)
     by_kind: dict[str, list[Any]] = {}
     for doc in raw.documents():
         by_kind.setdefault(doc["kind"], []).append(doc)

@@ -16,7 +16,6 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.demo.incidents import others
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
@@ -34,6 +33,7 @@ from tests.fakes import kubeconfigs
 from tests.flows import probes
 from tests.flows.dns_labs import DnsLab, until
 from tests.flows.probes import Lab, a_node
+from tools.demo.incidents import others
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

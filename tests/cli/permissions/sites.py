@@ -14,14 +14,14 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.demo.interruption.cluster import logs
-from kubectl_eksdoc.embedded.demo.meta import NOW
-from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
+from kubectl_eksdoc.embedded.demo.files import NOW
 from kubectl_eksdoc.embedded.loading import load
 from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, Site
 from tests.embedded.clients import worlds
+from tools.demo.interruption.cluster import logs
+from tools.demo.upgrade.old_apis import old_apis
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World

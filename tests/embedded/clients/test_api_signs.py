@@ -14,7 +14,6 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
@@ -22,6 +21,7 @@ from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tools.demo.upgrade.old_apis import old_apis
 
 GROUP = "admissionregistration.k8s.io"
 USE = DeprecatedUse(GROUP, "v1beta1", "validatingadmissionpolicies", "1.34")

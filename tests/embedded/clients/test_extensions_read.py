@@ -11,7 +11,6 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.embedded.demo.upgrade.cluster import extend
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
@@ -45,7 +44,7 @@ def test_of_a_recorded_cluster(tmp_path: Path) -> None:
 
 def test_of_the_demo(tmp_path: Path) -> None:
     raw = RawObjects()
-    held = DemoReader(raw, extend).read((*kinds.ALL, *READ[3:]))
+    held = DemoReader(raw, "check").read((*kinds.ALL, *READ[3:]))
     loaded = load_observed(held, raw)
     assert loaded.notes == ()
     read = live(Api(loaded.plane, worlds.SETUP), tmp_path)

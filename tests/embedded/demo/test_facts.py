@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules import budgets as rule
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.scales import Scales
-from kubectl_eksdoc.embedded.demo.meta import NOW
-from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
+from kubectl_eksdoc.embedded.demo.files import DEFAULT_NODEGROUP, NOW
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 
 

@@ -17,7 +17,8 @@ from kubectl_eksdoc.core.rules.keeping.digests import Digests, is_digest
 from kubectl_eksdoc.core.rules.keeping.keys import Keep
 from kubectl_eksdoc.core.rules.upgrades.sockets import named_in
 from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
-from kubectl_eksdoc.embedded.demo.reader import a_list, objects
+from kubectl_eksdoc.embedded.demo.files import held
+from kubectl_eksdoc.embedded.demo.reader import a_list, kind_of
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.keeping.kinds import SHAPES
@@ -34,7 +35,8 @@ def keeping() -> Keeping:
 
 def pages(name: str) -> dict[Resource, bytes]:
     if name == "demo":
-        return {resource: a_list(resource, items) for resource, items in objects().items()}
+        objects = held("objects", "")
+        return {resource: a_list(resource, objects.get(kind_of(resource), {}).values()) for resource in kinds.ALL}
     found = {BY_PLURAL[stem]: held for stem, held in dumps.lists_of(name).items() if stem in BY_PLURAL}
     return {resource: dumps.compact({**held, "kind": f"{resource.kind}List"}) for resource, held in found.items()}
 

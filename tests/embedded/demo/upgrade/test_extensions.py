@@ -15,7 +15,6 @@ from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import chosen, kinds_of
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.embedded.demo.upgrade.cluster import extend
 
 CODES = (
     *(each for each in vars(extensions).values() if isinstance(each, Code)),
@@ -26,7 +25,7 @@ CODES = (
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    return DemoReader(None, extend).read(kinds_of(chosen([code.name for code in CODES])))
+    return DemoReader(None, "check").read(kinds_of(chosen([code.name for code in CODES])))
 
 
 def found(cluster: Cluster, *codes: Code) -> tuple[Finding, ...]:

@@ -1,0 +1,140 @@
+"""The recorded account answers as the one that it was recorded from, whatever the tool asks of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.embedded.demo import files
+from kubectl_eksdoc.embedded.demo.account import Refused, ask
+from tests.tools.demo.aws.questions import NAMED, OURS, every, instances, templates
+from tools.demo.account import LISTINGS
+from tools.demo.aws.demo_aws import ANSWERS, DemoAws
+from tools.demo.aws.refused import Refused as RefusedThere
+from tools.demo.scenes import MAKERS
+
+LISTED = {each.name for each in LISTINGS}
+SCENES = pytest.mark.parametrize("scene", files.SCENES)
+Asked = tuple[str, str, dict[str, Any]]
+
+
+NEVER = {
+    ("DescribeAddonVersions", ()),
+    ("DescribeAddonVersions", ("addonName", "kubernetesVersion")),
+    ("DescribeClusterVersions", ("clusterVersions", "versionStatus")),
+    ("DescribeClusterVersions", ("includeAll",)),
+    ("DescribeLaunchTemplateVersions", ("Versions",)),
+    ("GetQueueAttributes", ("QueueUrl",)),
+}
+"""The tool does not ask these, so no answer is recorded."""
+
+
+def lookups(aws: DemoAws) -> Iterator[Asked]:
+    for service, operation, params in every(aws):
+        if f"{service} {operation}" not in LISTED and (operation, tuple(params)) not in NEVER:
+            yield service, operation, params
+
+
+@SCENES
+def test_whatever_is_looked_up(scene: str) -> None:
+    aws = DemoAws(MAKERS[scene].estate)
+    asked = list(lookups(aws))
+    assert len(asked) > 60
+    assert [each for each in asked if ask(scene, *each) != aws.ask(*each)] == []
+
+
+def kept_by(name: str, *values: str) -> dict[str, Any]:
+    return {"Filters": [{"Name": name, "Values": list(values)}]}
+
+
+@SCENES
+def test_whatever_is_listed(scene: str) -> None:
+    aws = DemoAws(MAKERS[scene].estate)
+    every_one = {"IncludeManagedResources": True}
+    ids = [each["InstanceId"] for each in instances(aws, **every_one)]
+    images = [each["ImageId"] for each in aws.ask("ec2", "DescribeImages", {})["Images"]]
+    subnets = [each["SubnetId"] for each in aws.ask("ec2", "DescribeSubnets", {})["Subnets"]]
+    groups = aws.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
+    names = [each["AutoScalingGroupName"] for each in groups]
+    marked = kept_by("status-code", "marked-for-termination", "marked-for-stop")
+    asked: list[Asked] = [
+        ("ec2", "DescribeInstances", {**kept_by("instance-id", *ids), **every_one}),
+        ("ec2", "DescribeInstances", {**kept_by("instance-id", *ids[1:3], "i-0"), **every_one}),
+        ("ec2", "DescribeImages", kept_by("image-id", images[1], "ami-0")),
+        ("ec2", "DescribeSubnets", kept_by("subnet-id", *subnets[:2])),
+        ("ec2", "DescribeSpotInstanceRequests", marked),
+        ("ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")),
+        ("autoscaling", "DescribeAutoScalingGroups", {"AutoScalingGroupNames": [*names[1:], "no"]}),
+        *(("eks", "ListInsights", {**OURS, "filter": kept}) for kept in INSIGHTS),
+    ]
+    for each in asked:
+        assert ask(scene, *each) == aws.ask(*each), each
+
+
+INSIGHTS = [
+    {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": ["1.34"]},
+    {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": ["1.34", "1.35", "1.36"]},
+    {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]},
+]
+
+NOT_THERE: list[Asked] = [
+    ("eks", "DescribeCluster", {"name": "x"}),
+    ("eks", "DescribeAddon", {**OURS, "addonName": "a{}b"}),
+    ("eks", "DescribeAddonVersions", {"addonName": "x"}),
+    ("eks", "DescribeAddonConfiguration", {"addonName": "vpc-cni", "addonVersion": "v9"}),
+    ("eks", "DescribeNodegroup", {**OURS, "nodegroupName": "x"}),
+    ("eks", "DescribeInsight", {**OURS, "id": "x"}),
+    ("eks", "DescribeUpdate", {**NAMED, "addonName": "vpc-cni", "updateId": "x"}),
+    ("eks", "ListUpdates", {**NAMED, "addonName": "x"}),
+    ("ec2", "DescribeLaunchTemplateVersions", {"LaunchTemplateId": "lt-1", "Versions": ["1"]}),
+    ("iam", "GetRole", {"RoleName": "x"}),
+    ("iam", "GetRolePolicy", {"RoleName": "x", "PolicyName": "y"}),
+    ("sqs", "GetQueueUrl", {"QueueName": "x"}),
+    ("events", "ListTargetsByRule", {"Rule": "x"}),
+    ("service-quotas", "GetServiceQuota", {"ServiceCode": "ec2", "QuotaCode": "L-0"}),
+    ("ssm", "GetParameter", {"Name": "/x"}),
+    ("eks", "UpdateAddon", {}),
+    ("s3", "ListBuckets", {}),
+]
+
+
+@pytest.mark.parametrize(("service", "operation", "params"), NOT_THERE)
+def test_what_is_not_there_is_refused_in_the_same_words(service: str, operation: str, params: dict[str, Any]) -> None:
+    with pytest.raises(Refused) as here:
+        ask("", service, operation, params)
+    with pytest.raises(RefusedThere) as there:
+        DemoAws().ask(service, operation, params)
+    assert str(here.value) == str(there.value)
+
+
+def test_every_question_that_the_maker_answers_is_recorded() -> None:
+    assert {f"{service} {operation}" for service, held in ANSWERS.items() for operation in held} == set(
+        files.account()["questions"]
+    )
+
+
+def test_a_launch_template_goes_by_either_name() -> None:
+    for each in templates(DemoAws()):
+        for name in ("LaunchTemplateId", "LaunchTemplateName"):
+            asked = {name: each[name], "Versions": ["$Latest"]}
+            assert ask("", "ec2", "DescribeLaunchTemplateVersions", asked) == {"LaunchTemplateVersions": [each]}
+
+
+def test_nobody_shares_an_answer_with_the_next_caller() -> None:
+    first = ask("", "eks", "DescribeCluster", NAMED)
+    first["cluster"].clear()
+    assert ask("", "eks", "DescribeCluster", NAMED)["cluster"]["name"] == "demo-shop"
+
+
+def test_the_demo_asks_no_sdk() -> None:
+    code = (
+        "import sys; from kubectl_eksdoc.embedded.demo.account import ask;"
+        "ask('', 'sts', 'GetCallerIdentity', {}); print({'boto3', 'botocore', 'tools'} & set(sys.modules))"
+    )
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

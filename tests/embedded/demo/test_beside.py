@@ -1,0 +1,105 @@
+"""What the demo answers besides its lists, by its scenes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.embedded.demo.beside import DemoBeside
+from kubectl_eksdoc.embedded.demo.files import SCENES, held
+from kubectl_eksdoc.objects.raw_objects import raws_in
+
+PLAIN, CHECK, INTERRUPTION = DemoBeside(""), DemoBeside("check"), DemoBeside("interruption")
+KARPENTER = Named("apps/v1", "Deployment", "kube-system", "karpenter")
+
+
+def pods_of(name: str) -> list[str]:
+    return [key.partition("/")[2] for key in held("objects", "")["v1 Pod"] if key.startswith(f"kube-system/{name}-")]
+
+
+def test_an_object_is_known_or_absent_or_its_kind_is_unknown() -> None:
+    plain, there = PLAIN.one(KARPENTER), INTERRUPTION.one(KARPENTER)
+    assert isinstance(plain, dict) and isinstance(there, dict)
+    assert "INTERRUPTION_QUEUE" in str(there) and "INTERRUPTION_QUEUE" not in str(plain)
+    none = Named("apps/v1", "Deployment", "kube-system", "no")
+    assert PLAIN.one(none) == Absent("the demo has no Deployment.apps no")
+    elsewhere = Named("apps/v1", "Deployment", "no", "no")
+    assert PLAIN.one(elsewhere) == Unknown("the demo holds no Deployment of namespace no")
+    wide = Named("x.io/v1", "Thing", "", "no")
+    assert PLAIN.one(wide) == Unknown("the demo holds no Thing")
+
+
+def test_nobody_shares_an_object_with_the_next_caller() -> None:
+    first = PLAIN.one(KARPENTER)
+    assert isinstance(first, dict)
+    first.clear()
+    assert PLAIN.one(KARPENTER) != first
+
+
+def test_a_list_is_of_one_namespace() -> None:
+    revisions = PLAIN.listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert isinstance(revisions, tuple) and len(revisions) > 4
+    assert {each["metadata"]["namespace"] for each in revisions} == {"kube-system"}
+    assert PLAIN.listed(kinds.CONTROLLER_REVISIONS, "no") == Unknown(
+        "the demo holds no ControllerRevision of namespace no"
+    )
+
+
+def test_containers_are_those_of_the_pod() -> None:
+    (first, _) = pods_of("karpenter")
+    told = PLAIN.containers([f"kube-system/{first}", "shop/no"])
+    known, none = told.values()
+    assert isinstance(known, tuple) and [each.name for each in known] == ["karpenter"]
+    assert none == Absent("the demo has no pod shop/no")
+
+
+def test_logs_are_of_a_scene() -> None:
+    (leader, standby) = (LogOf("kube-system", pod, "karpenter") for pod in pods_of("karpenter"))
+    dns = LogOf("kube-system", pods_of("coredns")[0], "coredns")
+    assert PLAIN.logs([leader]) == {leader: Unknown(f"the demo holds no log of {leader.pod}")}
+    for scene in (CHECK, INTERRUPTION):
+        told = scene.logs([leader, standby, dns])
+        assert "QueueDoesNotExist" in str(told[leader]) and "leader lease" in str(told[standby])
+        assert "CoreDNS-" in str(told[dns])
+    crashed = [key for key in held("texts", "check")["previous log"] if "load-balancer" in key]
+    namespace, pod, container = crashed[0].split("/")
+    assert "EC2Metadata" in str(CHECK.logs([LogOf(namespace, pod, container, True)]))
+    assert isinstance(CHECK.logs([LogOf(namespace, pod, container)]).popitem()[1], Unknown)
+
+
+def test_who_uses_old_apis_is_told_before_the_upgrade_alone() -> None:
+    group = "admissionregistration.k8s.io"
+    policies = Resource("ValidatingAdmissionPolicy", "validatingadmissionpolicies", group, "v1", namespaced=False)
+    (there,) = CHECK.written([policies])
+    (none,) = PLAIN.written([policies])
+    assert isinstance(there.objects, tuple) and len(there.objects) == 2 and none.objects == ()
+    (line,) = CHECK.requested()  # type: ignore[misc]
+    assert "validatingadmissionpolicies" in line and isinstance(PLAIN.requested(), Unknown)
+    (release,) = CHECK.releases()  # type: ignore[misc]
+    assert release.name == "policy-webhook" and PLAIN.releases() == ()
+
+
+def test_the_past_is_that_of_its_revisions() -> None:
+    told = PLAIN.told()
+    assert any(each.of.name == "aws-node" for each in told.revisions["DaemonSet"])  # type: ignore[union-attr]
+    assert isinstance(told.events, Unknown) and isinstance(PLAIN.events(), Unknown)
+    assert PLAIN.metrics("kube-system/karpenter-0", 8080) == Unknown(
+        "the demo holds nothing of what kube-system/karpenter-0 counts (port 8080)"
+    )
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_scene_has_all_of_the_plain_one(scene: str) -> None:
+    for what in ("objects", "texts", "aws"):
+        for kind, several in held(what, "").items():
+            assert several.keys() <= held(what, scene)[kind].keys()
+
+
+def test_objects_that_are_laid_out_for_readers_are_taken_without_margins() -> None:
+    assert raws_in(b'{\n "v1 Pod": {\n  "shop/a": {\n   "b": [1, "x  y"]\n  }\n }\n}') == {
+        "v1 Pod": {"shop/a": b'{"b":[1,"x  y"]}'}
+    }

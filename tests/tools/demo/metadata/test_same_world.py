@@ -1,0 +1,158 @@
+"""What is added for imds-probe is of one world with the demo, and the demo itself stays as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.embedded.demo.files import NOW
+from kubectl_eksdoc.embedded.loading import load
+from tests.tools.demo.aws.questions import OURS, every, instances, templates
+from tests.tools.demo.aws.shapes import complaints_of_answer, complaints_of_question
+from tools.demo import incidents, objects, world
+from tools.demo.aws.demo_aws import DemoAws
+from tools.demo.aws.refused import Refused
+from tools.demo.metadata.cluster import extend, logs
+from tools.demo.metadata.world import ALL_MACHINES, ESTATE, NEW_MACHINES
+
+Json = dict[str, Any]
+
+AWS = DemoAws(ESTATE)
+ALL = {"IncludeManagedResources": True}
+
+
+@pytest.fixture(scope="module")
+def held() -> dict[Resource, list[Json]]:
+    found, others = objects.objects(), list(incidents.others())
+    extend(found, others)
+    found[kinds.NODE_CLASSES] = [each for each in others if each["kind"] == "EC2NodeClass"]
+    return found
+
+
+def named(items: list[Json]) -> list[str]:
+    return [f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in items]
+
+
+def tags(item: Json) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in item["Tags"]}
+
+
+def of_ec2(held: dict[Resource, list[Json]]) -> dict[str, Json]:
+    found = {node["spec"]["providerID"].rpartition("/")[2]: node for node in held[kinds.NODES]}
+    return {ident: node for ident, node in found.items() if ident.startswith("i-")}
+
+
+def test_all_of_the_demo_is_in_it(held: dict[Resource, list[Json]]) -> None:
+    demo = objects.objects()
+    for resource, several in demo.items():
+        assert set(named(several)) <= set(named(held[resource]))
+        changed = [each for each in several if each not in held[resource]]
+        assert all(each["spec"]["serviceAccountName"] in incidents.WITH_ROLE for each in changed), resource.plural
+    assert len(held[kinds.NODES]) == len(world.MACHINES) + len(NEW_MACHINES) == len(ALL_MACHINES)
+
+
+def test_no_name_and_no_address_is_given_twice(held: dict[Resource, list[Json]]) -> None:
+    for several in held.values():
+        assert len(set(named(several))) == len(several)
+        versions = [
+            each["metadata"].get("resourceVersion") for each in several if "resourceVersion" in each["metadata"]
+        ]
+        assert len(set(versions)) == len(versions)
+    nodes = [node["status"]["addresses"][0]["address"] for node in held[kinds.NODES]]
+    own = [pod["status"]["podIP"] for pod in held[kinds.PODS] if not pod["spec"].get("hostNetwork")]
+    assert len(set(nodes + own)) == len(nodes) + len(own)
+
+
+def test_a_server_would_have_taken_it(held: dict[Resource, list[Json]]) -> None:
+    definitions = [each for each in incidents.others() if each["kind"] == "CustomResourceDefinition"]
+    objects = [each for several in held.values() for each in several]
+    loaded = load([*definitions, *objects], NOW)
+    assert not loaded.misshapen and not loaded.doubled
+    assert set(loaded.left_out) <= {"karpenter.sh/v1 NodePool", "elbv2.k8s.aws/v1beta1 TargetGroupBinding"}
+
+
+def test_pods_run_on_nodes_that_are_there(held: dict[Resource, list[Json]]) -> None:
+    nodes = {node["metadata"]["name"] for node in held[kinds.NODES]}
+    assert {pod["spec"]["nodeName"] for pod in held[kinds.PODS]} <= nodes
+
+
+def test_every_instance_is_a_node_and_says_the_same(held: dict[Resource, list[Json]]) -> None:
+    nodes = of_ec2(held)
+    told = instances(AWS, **ALL)
+    assert {each["InstanceId"] for each in told} == set(nodes)
+    for each in told:
+        node = nodes[each["InstanceId"]]
+        labels, said = node["metadata"]["labels"], tags(each)
+        assert each["Placement"]["AvailabilityZone"] == labels["topology.kubernetes.io/zone"]
+        assert each["PrivateIpAddress"] == node["status"]["addresses"][0]["address"]
+        assert each["InstanceType"] == labels["node.kubernetes.io/instance-type"]
+        assert said.get("eks:nodegroup-name") == labels.get("eks.amazonaws.com/nodegroup")
+        assert said.get("karpenter.sh/nodepool") == labels.get("karpenter.sh/nodepool")
+        assert said.get("karpenter.k8s.aws/ec2nodeclass") == labels.get("karpenter.k8s.aws/ec2nodeclass")
+        assert said.get("alpha.eksctl.io/nodegroup-name") == labels.get("alpha.eksctl.io/nodegroup-name")
+
+
+def test_those_of_auto_mode_are_hidden_from_who_does_not_ask_for_them() -> None:
+    hidden = {each["InstanceId"] for each in instances(AWS, **ALL)} - {each["InstanceId"] for each in instances(AWS)}
+    (auto,) = (each for each in instances(AWS, **ALL) if each["InstanceId"] in hidden)
+    assert auto["Operator"]["Managed"] and tags(auto)["karpenter.sh/nodepool"] == "general-purpose"
+
+
+def test_instances_come_from_a_template_and_a_group_that_exist() -> None:
+    known = {each["LaunchTemplateId"]: each for each in templates(AWS)}
+    groups = {
+        each["AutoScalingGroupName"]: each
+        for each in AWS.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
+    }
+    for each in instances(AWS):
+        said = tags(each)
+        version = known[said["aws:ec2launchtemplate:id"]]
+        assert str(version["VersionNumber"]) == said["aws:ec2launchtemplate:version"]
+        options = version["LaunchTemplateData"].get("MetadataOptions", {})
+        assert options.items() <= each["MetadataOptions"].items()
+        if name := said.get("aws:autoscaling:groupName"):
+            assert each["InstanceId"] in {member["InstanceId"] for member in groups[name]["Instances"]}
+
+
+def test_a_group_with_a_template_of_its_owner_names_it() -> None:
+    own = {}
+    for name in AWS.ask("eks", "ListNodegroups", OURS)["nodegroups"]:
+        group = AWS.ask("eks", "DescribeNodegroup", {**OURS, "nodegroupName": name})["nodegroup"]
+        assert ("diskSize" in group) is ("launchTemplate" not in group)
+        own[name] = group.get("launchTemplate", {}).get("name", "")
+    assert own == {"blue": "", "green": "", "search": "demo-shop-search", "payments": "demo-shop-payments"}
+    wanted = {"LaunchTemplateName": "demo-shop-payments", "Versions": ["3"]}
+    (version,) = AWS.ask("ec2", "DescribeLaunchTemplateVersions", wanted)["LaunchTemplateVersions"]
+    assert "ImageId" not in version["LaunchTemplateData"]
+    with pytest.raises(Refused):
+        AWS.ask("ec2", "DescribeLaunchTemplateVersions", {**wanted, "Versions": ["2"]})
+
+
+def test_a_role_by_pod_identity_is_one_that_is_associated(held: dict[Resource, list[Json]]) -> None:
+    (short,) = AWS.ask("eks", "ListPodIdentityAssociations", OURS)["associations"]
+    asked = {**OURS, "associationId": short["associationId"]}
+    told = AWS.ask("eks", "DescribePodIdentityAssociation", asked)["association"]
+    assert told.items() >= short.items() and told["roleArn"].endswith("thumbnailer")
+    uri = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
+    pods = [pod for pod in held[kinds.PODS] if uri in json.dumps(pod)]
+    assert {(pod["metadata"]["namespace"], pod["spec"]["serviceAccountName"]) for pod in pods} == {
+        (short["namespace"], short["serviceAccount"])
+    }
+
+
+def test_answers_have_the_shape_that_botocore_reads() -> None:
+    for service, operation, params in every(AWS):
+        assert complaints_of_question(service, operation, params) == ""
+        assert complaints_of_answer(service, operation, AWS.ask(service, operation, params)) == []
+
+
+def test_whoever_has_a_log_crashes(held: dict[Resource, list[Json]]) -> None:
+    pods = dict(zip(named(held[kinds.PODS]), held[kinds.PODS], strict=True))
+    for log in logs():
+        (status,) = pods[f"{log.namespace}/{log.pod}"]["status"]["containerStatuses"]
+        assert status["name"] == log.container and status["lastState"]["terminated"] and log.previous
+    assert all(json.loads(line) for text in logs().values() for line in text.splitlines())

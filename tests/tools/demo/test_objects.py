@@ -1,0 +1,285 @@
+"""The demo's API objects hold together: ids, owners, nodes, capacity, endpoints, volumes."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from tools.demo import objects, world
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def held() -> dict[Resource, list[Json]]:
+    return objects.objects()
+
+
+@pytest.fixture(scope="module")
+def every(held: dict[Resource, list[Json]]) -> list[Json]:
+    return [o for group in held.values() for o in group]
+
+
+def name_of(o: Json) -> tuple[str, str, str]:
+    return o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]
+
+
+@pytest.fixture(scope="module")
+def others() -> list[Json]:
+    """What besides is only served."""
+    raw = RawObjects()
+    DemoReader(raw).read(())
+    return list(raw.documents())
+
+
+def named(of: list[Json], kind: str, name: str = "") -> Json:
+    """The object of that kind; of several, the one of that name."""
+    (found,) = (o for o in of if o["kind"] == kind and o["metadata"]["name"].startswith(name))
+    return found
+
+
+def test_every_kind_is_held(held: dict[Resource, list[Json]]) -> None:
+    assert tuple(held) == kinds.ALL
+    assert [r.plural for r in kinds.ALL if not held[r]] == ["replicationcontrollers"]
+
+
+def test_objects_say_their_kind_as_the_api_does(held: dict[Resource, list[Json]]) -> None:
+    for resource, group in held.items():
+        for o in group:
+            assert (o["apiVersion"], o["kind"]) == (resource.api_version, resource.kind)
+            assert bool(o["metadata"].get("namespace")) == resource.namespaced, name_of(o)
+            assert {"uid", "resourceVersion", "creationTimestamp"} <= set(o["metadata"]), name_of(o)
+
+
+def test_ids_are_unique(every: list[Json]) -> None:
+    for ids in (
+        [o["metadata"]["uid"] for o in every],
+        [o["metadata"]["resourceVersion"] for o in every],
+        [name_of(o) for o in every],
+    ):
+        assert [i for i, n in Counter(ids).items() if n > 1] == []
+
+
+def test_names_and_ids_have_their_shape(every: list[Json]) -> None:
+    uid = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}\Z")
+    name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\Z")
+    assert [name_of(o) for o in every if not uid.match(o["metadata"]["uid"])] == []
+    assert [name_of(o) for o in every if not name.match(o["metadata"]["name"])] == []
+
+
+def test_owners_exist(every: list[Json]) -> None:
+    known = {(name_of(o), o["metadata"]["uid"]) for o in every}
+    for o in every:
+        for ref in o["metadata"].get("ownerReferences", ()):
+            meant = (ref["kind"], o["metadata"].get("namespace", ""), ref["name"]), ref["uid"]
+            assert meant in known, f"{name_of(o)} is owned by {meant}"
+
+
+def test_namespaces_exist(held: dict[Resource, list[Json]], every: list[Json]) -> None:
+    known = {o["metadata"]["name"] for o in held[kinds.NAMESPACES]} | {""}
+    assert {o["metadata"].get("namespace", "") for o in every} <= known
+
+
+def test_pods_are_on_nodes_that_exist_and_are_older(held: dict[Resource, list[Json]]) -> None:
+    born = {o["metadata"]["name"]: o["metadata"]["creationTimestamp"] for o in held[kinds.NODES]}
+    for pod in held[kinds.PODS]:
+        assert pod["metadata"]["creationTimestamp"] > born[pod["spec"]["nodeName"]], name_of(pod)
+
+
+def test_addresses_are_unique(held: dict[Resource, list[Json]]) -> None:
+    own = [p["status"]["podIP"] for p in held[kinds.PODS] if not p["spec"].get("hostNetwork")]
+    own += [a["address"] for n in held[kinds.NODES] for a in n["status"]["addresses"] if a["type"] == "InternalIP"]
+    own += [s["spec"]["clusterIP"] for s in held[kinds.SERVICES] if s["spec"]["clusterIP"] != "None"]
+    assert [ip for ip, n in Counter(own).items() if n > 1] == []
+    assert all(ipaddress.ip_address(ip).is_private for ip in own)
+
+
+def test_fargates_node_is_named_after_its_address(held: dict[Resource, list[Json]]) -> None:
+    (node,) = (n for n in held[kinds.NODES] if n["metadata"]["name"].startswith("fargate-"))
+    address = node["status"]["addresses"][0]["address"]
+    assert node["metadata"]["name"] == f"fargate-ip-{address.replace('.', '-')}"
+
+
+def quantity(text: str) -> float:
+    units = {"m": 0.001, "Mi": 2.0**20, "Gi": 2.0**30}
+    match = re.match(r"(\d+)(m|Mi|Gi|)\Z", text)
+    assert match, text
+    return int(match[1]) * units.get(match[2], 1)
+
+
+def test_requests_fit_what_nodes_have(held: dict[Resource, list[Json]]) -> None:
+    asked: dict[str, Counter[str]] = {n["metadata"]["name"]: Counter() for n in held[kinds.NODES]}
+    for pod in held[kinds.PODS]:
+        here = asked[pod["spec"]["nodeName"]]
+        here["pods"] += 1
+        for container in pod["spec"]["containers"]:
+            for resource, amount in container["resources"]["requests"].items():
+                here[resource] += quantity(amount)  # type: ignore[assignment]
+    for node in held[kinds.NODES]:
+        for resource, amount in asked[node["metadata"]["name"]].items():
+            assert amount <= quantity(node["status"]["allocatable"][resource]), (node["metadata"]["name"], resource)
+
+
+def test_replicas_say_how_many_pods_there_are(held: dict[Resource, list[Json]]) -> None:
+    owned = Counter(ref["uid"] for p in held[kinds.PODS] for ref in p["metadata"].get("ownerReferences", ()))
+    for resource in (kinds.REPLICA_SETS, kinds.STATEFUL_SETS):
+        for o in held[resource]:
+            assert o["spec"]["replicas"] == o["status"]["replicas"] == owned[o["metadata"]["uid"]], name_of(o)
+    for o in held[kinds.DAEMON_SETS]:
+        assert o["status"]["desiredNumberScheduled"] == owned[o["metadata"]["uid"]], name_of(o)
+    for o in held[kinds.JOBS]:
+        assert o["status"]["active"] == owned[o["metadata"]["uid"]], name_of(o)
+
+
+def test_controllers_select_exactly_their_pods(held: dict[Resource, list[Json]]) -> None:
+    for resource in (kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS, kinds.JOBS):
+        for o in held[resource]:
+            wanted = o["spec"]["selector"]["matchLabels"].items()
+            assert wanted <= o["spec"]["template"]["metadata"]["labels"].items(), name_of(o)
+            for pod in held[kinds.PODS]:
+                if pod["metadata"]["namespace"] == o["metadata"]["namespace"]:
+                    owned = any(r["uid"] == o["metadata"]["uid"] for r in pod["metadata"].get("ownerReferences", ()))
+                    assert owned == (wanted <= pod["metadata"]["labels"].items()), (name_of(o), name_of(pod))
+
+
+def ready(pod: Json) -> bool:
+    return {"type": "Ready", "status": "True"}.items() <= next(
+        c for c in pod["status"]["conditions"] if c["type"] == "Ready"
+    ).items()
+
+
+def test_endpoints_are_the_pods_their_service_selects(held: dict[Resource, list[Json]]) -> None:
+    slices = {
+        (s["metadata"]["namespace"], s["metadata"]["labels"]["kubernetes.io/service-name"]): s
+        for s in held[kinds.ENDPOINT_SLICES]
+    }
+    assert len(slices) == len(held[kinds.SERVICES])
+    for service in held[kinds.SERVICES]:
+        namespace = service["metadata"]["namespace"]
+        wanted = {
+            (p["metadata"]["uid"], p["status"]["podIP"], p["spec"]["nodeName"], ready(p))
+            for p in held[kinds.PODS]
+            if p["metadata"]["namespace"] == namespace
+            and service["spec"]["selector"].items() <= p["metadata"]["labels"].items()
+        }
+        listed = {
+            (e["targetRef"]["uid"], e["addresses"][0], e["nodeName"], e["conditions"]["ready"])
+            for e in slices[namespace, service["metadata"]["name"]]["endpoints"]
+        }
+        assert wanted == listed != set(), name_of(service)
+
+
+def test_volumes_lie_in_the_zone_of_their_pod(held: dict[Resource, list[Json]]) -> None:
+    zones = {n["metadata"]["name"]: n["metadata"]["labels"]["topology.kubernetes.io/zone"] for n in held[kinds.NODES]}
+    claims = {name_of(c)[1:]: c for c in held[kinds.CLAIMS]}
+    volumes = {v["metadata"]["name"]: v for v in held[kinds.VOLUMES]}
+    seen = 0
+    for pod in held[kinds.PODS]:
+        for volume in pod["spec"]["volumes"]:
+            if "persistentVolumeClaim" in volume:
+                claim = claims[pod["metadata"]["namespace"], volume["persistentVolumeClaim"]["claimName"]]
+                bound = volumes[claim["spec"]["volumeName"]]
+                assert bound["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"]
+                terms = bound["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+                assert terms[0]["matchExpressions"][0]["values"] == [zones[pod["spec"]["nodeName"]]]
+                seen += 1
+    assert seen == len(claims) == len(volumes) == 6
+
+
+def test_volumes_are_attached_where_their_pods_run(held: dict[Resource, list[Json]]) -> None:
+    claims = {c["spec"]["volumeName"]: name_of(c)[1:] for c in held[kinds.CLAIMS]}
+    nodes = {
+        (p["metadata"]["namespace"], v["persistentVolumeClaim"]["claimName"]): p["spec"]["nodeName"]
+        for p in held[kinds.PODS]
+        for v in p["spec"]["volumes"]
+        if "persistentVolumeClaim" in v
+    }
+    specs = [a["spec"] for a in held[kinds.VOLUME_ATTACHMENTS]]
+    attached = {claims[s["source"]["persistentVolumeName"]]: s["nodeName"] for s in specs}
+    assert attached == nodes != {}
+    assert {s["attacher"] for s in specs} == {v["spec"]["csi"]["driver"] for v in held[kinds.VOLUMES]}
+
+
+def test_every_node_says_how_many_volumes_it_can_attach(held: dict[Resource, list[Json]]) -> None:
+    nodes = {n["metadata"]["name"]: n["spec"]["providerID"] for n in held[kinds.NODES]}
+    assert {o["metadata"]["name"] for o in held[kinds.CSI_NODES]} == set(nodes)
+    for o in held[kinds.CSI_NODES]:
+        for driver in o["spec"]["drivers"] or ():
+            assert nodes[o["metadata"]["name"]].endswith(driver["nodeID"])
+            assert driver["allocatable"]["count"] > 0
+    assert [o["metadata"]["name"][:8] for o in held[kinds.CSI_NODES] if not o["spec"]["drivers"]] == ["fargate-"]
+
+
+def test_priorities_are_those_of_their_classes(held: dict[Resource, list[Json]]) -> None:
+    values = {c["metadata"]["name"]: c["value"] for c in held[kinds.PRIORITY_CLASSES]} | {None: 0}
+    for pod in held[kinds.PODS]:
+        assert pod["spec"]["priority"] == values[pod["spec"].get("priorityClassName")], name_of(pod)
+
+
+def test_leaders_are_running_pods(held: dict[Resource, list[Json]]) -> None:
+    pods = {p["metadata"]["name"] for p in held[kinds.PODS]}
+    holders = [o for o in held[kinds.LEASES] if o["metadata"]["namespace"] == "kube-system"]
+    assert {o["metadata"]["name"] for o in holders} >= {"karpenter-leader-election"}
+    assert all(o["spec"]["holderIdentity"].partition("_")[0] in pods for o in holders)
+
+
+def test_nobody_shares_an_object_with_the_next_caller() -> None:
+    first = objects.objects()
+    before = json.dumps(first[kinds.PODS])
+    second = objects.objects()
+    for pod in second[kinds.PODS]:
+        pod["metadata"].setdefault("labels", {})["changed"] = "yes"
+        pod["spec"]["tolerations"].clear()
+        pod["spec"]["containers"][0].clear()
+    assert json.dumps(first[kinds.PODS]) == before == json.dumps(objects.objects()[kinds.PODS])
+
+
+def test_all_of_it_can_be_served() -> None:
+    raw = RawObjects()
+    observed = DemoReader(raw).read(kinds.ALL)
+    assert load_observed(observed, raw).notes == ()
+
+
+def test_an_update_would_take_the_pods_with_security_groups_of_their_own_down(every: list[Json]) -> None:
+    (node_daemon,) = (
+        o["spec"]["template"]["spec"] for o in every if name_of(o) == ("DaemonSet", "kube-system", "aws-node")
+    )
+    (init,) = node_daemon["initContainers"]
+    assert {"name": "DISABLE_TCP_EARLY_DEMUX", "value": "true"} in init["env"]
+    assert {"name": "ENABLE_POD_ENI", "value": "true"} in node_daemon["containers"][0]["env"]
+    branches = [o for o in every if o["kind"] == "Pod" and world.POD_ENI in o["metadata"].get("annotations", {})]
+    assert {o["metadata"]["labels"]["app"] for o in branches} == {"payment"}
+    for o in branches:
+        (interface,) = json.loads(o["metadata"]["annotations"][world.POD_ENI])
+        assert interface["privateIp"] == o["status"]["podIP"]
+
+
+def test_a_pod_still_talks_to_docker(every: list[Json]) -> None:
+    volumes = [volume for o in every if o["kind"] == "Pod" for volume in o["spec"]["volumes"]]
+    assert "/var/run/docker.sock" in [volume["hostPath"]["path"] for volume in volumes if "hostPath" in volume]
+
+
+def test_a_controller_has_its_credentials_from_the_instance_metadata(others: list[Json]) -> None:
+    role = "eks.amazonaws.com/role-arn"
+    assert role in named(others, "ServiceAccount", "karpenter")["metadata"]["annotations"]
+    assert "annotations" not in named(others, "ServiceAccount", "aws-load-balancer-controller")["metadata"]
+    assert named(others, "EC2NodeClass")["spec"]["metadataOptions"]["httpPutResponseHopLimit"] == 1
+
+
+def test_names_are_looked_up_on_spot_and_nobody_hears_of_interruptions(every: list[Json], others: list[Json]) -> None:
+    assert "lameduck 5s" in named(others, "ConfigMap", "coredns")["data"]["Corefile"]
+    karpenter = named(every, "Deployment", "karpenter")["spec"]["template"]["spec"]["containers"][0]
+    assert "INTERRUPTION_QUEUE" not in [each["name"] for each in karpenter["env"]]
+    dns = [o for o in every if o["kind"] == "Pod" and o["metadata"]["labels"].get("k8s-app") == "kube-dns"]
+    nodes = [named(every, "Node", o["spec"]["nodeName"])["metadata"]["labels"] for o in dns]
+    assert "spot" in [labels.get("karpenter.sh/capacity-type") for labels in nodes]

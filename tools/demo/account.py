@@ -1,0 +1,260 @@
+"""The answers of the demo's account to whatever the tool asks, as the snapshot holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.embedded.demo.account import key_of
+from tools.demo.aws import catalogue, images, queues, quotas, roles
+from tools.demo.aws.demo_aws import DemoAws
+from tools.demo.aws.pools import DEMO, NEWEST, Estate
+from tools.demo.aws.refused import Refused
+from tools.demo.meta import Json
+from tools.demo.nodes import instance_id
+from tools.demo.world import CLUSTER
+
+_OURS, _NAMED = {"clusterName": CLUSTER}, {"name": CLUSTER}
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A question whose answer goes by the parameters `by`; the others are `always` the same. `refused`: with which of
+    them the tool may ask for what is not there, None for all."""
+
+    service: str
+    operation: str
+    by: tuple[str, ...] = ()
+    always: Mapping[str, Any] | None = None
+    refused: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.service} {self.operation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A question whose answer is a list, kept by the values of a parameter; `fields` lead to them in an item, and
+    `several` items may have the same."""
+
+    service: str
+    operation: str
+    of: str
+    by: str
+    fields: tuple[Any, ...]
+    always: Mapping[str, Any] | None = None
+    several: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.service} {self.operation}"
+
+
+_OF_AN_ADDON = {"addonName": "vpc-cni", "addonVersion": "{addonVersion}"}
+
+LOOKUPS = (
+    Lookup(
+        "ec2",
+        "DescribeLaunchTemplateVersions",
+        ("LaunchTemplateId", "LaunchTemplateName"),
+        refused={"LaunchTemplateId": "{LaunchTemplateId}"},
+    ),
+    Lookup("ec2", "GetInstanceMetadataDefaults"),
+    Lookup("eks", "DescribeAddon", ("addonName",), _OURS),
+    Lookup("eks", "DescribeAddonConfiguration", ("addonName", "addonVersion"), refused=_OF_AN_ADDON),
+    Lookup("eks", "DescribeAddonVersions", ("addonName",)),
+    Lookup("eks", "DescribeCluster", ("name",)),
+    Lookup("eks", "DescribeClusterVersions"),
+    Lookup("eks", "DescribeInsight", ("id",), _OURS),
+    Lookup("eks", "DescribeNodegroup", ("nodegroupName",), _OURS),
+    Lookup("eks", "DescribePodIdentityAssociation", ("associationId",), _OURS),
+    Lookup("eks", "DescribeUpdate", ("addonName", "nodegroupName", "updateId"), _NAMED, {"updateId": "{updateId}"}),
+    Lookup("eks", "ListAddons", (), _OURS),
+    Lookup("eks", "ListNodegroups", (), _OURS),
+    Lookup("eks", "ListPodIdentityAssociations", (), _OURS),
+    Lookup("eks", "ListUpdates", ("addonName", "nodegroupName"), _NAMED, {"addonName": "{addonName}"}),
+    Lookup("events", "ListRules"),
+    Lookup("events", "ListTargetsByRule", ("Rule",)),
+    Lookup("iam", "GetRole", ("RoleName",)),
+    Lookup("iam", "GetRolePolicy", ("RoleName", "PolicyName")),
+    Lookup("iam", "ListAttachedRolePolicies", ("RoleName",)),
+    Lookup("iam", "ListRolePolicies", ("RoleName",)),
+    Lookup("service-quotas", "GetServiceQuota", ("ServiceCode", "QuotaCode")),
+    Lookup("sqs", "GetQueueAttributes", ("QueueUrl",), {"AttributeNames": ["All"]}),
+    Lookup("sqs", "GetQueueUrl", ("QueueName",)),
+    Lookup("ssm", "GetParameter", ("Name",)),
+    Lookup("sts", "GetCallerIdentity"),
+)
+
+LISTINGS = (
+    Listing(
+        "autoscaling",
+        "DescribeAutoScalingGroups",
+        "AutoScalingGroups",
+        "AutoScalingGroupNames",
+        ("AutoScalingGroupName",),
+    ),
+    Listing("ec2", "DescribeImages", "Images", "Filters", ("ImageId",)),
+    Listing(
+        "ec2",
+        "DescribeInstances",
+        "Reservations",
+        "Filters",
+        ("Instances", 0, "InstanceId"),
+        {"IncludeManagedResources": True},
+    ),
+    Listing("ec2", "DescribeSpotInstanceRequests", "SpotInstanceRequests", "Filters", ("Status", "Code"), several=True),
+    Listing("ec2", "DescribeSubnets", "Subnets", "Filters", ("SubnetId",)),
+    Listing("eks", "ListInsights", "insights", "filter", ("kubernetesVersion",), _OURS, True),
+)
+
+_METRICS = "cloudwatch GetMetricData"
+
+
+def questions() -> Json:
+    """How each is answered: what of it decides, and what is said where the account has nothing of it."""
+    listings = {each.name: {"list": each.of, "by": each.by} for each in LISTINGS}
+    lookups = {each.name: {"by": list(each.by), **_refused(each)} for each in LOOKUPS}
+    metrics = {_METRICS: {"list": "MetricDataResults", "by": "MetricDataQueries", "beside": {"Messages": []}}}
+    return dict(sorted({**metrics, **listings, **lookups}.items()))
+
+
+def _refused(each: Lookup) -> Json:
+    """As the service words it of what is called like its parameter, so that any other name can be put there."""
+    if not each.by:
+        return {}
+    asked = each.refused or {name: f"{{{name}}}" for name in each.by}
+    try:
+        DemoAws().ask(each.service, each.operation, {**(each.always or {}), **asked})
+    except Refused as error:
+        return {"refused": [error.code, error.message]}
+    raise AssertionError(f"{each.name} is answered, whatever is asked")
+
+
+def answers(estate: Estate) -> dict[str, dict[str, Json]]:
+    """All of an account, by question, then by what decides."""
+    aws = DemoAws(estate)
+    made: dict[str, dict[str, Json]] = {_METRICS: _counted(aws)}
+    for listing in LISTINGS:
+        items = aws.ask(listing.service, listing.operation, dict(listing.always or {}))[listing.of]
+        made[listing.name] = {_key(listing, item, number): item for number, item in enumerate(items)}
+    for lookup in LOOKUPS:
+        asked = [{**(lookup.always or {}), **params} for params in _parameters(aws, lookup)]
+        told = {key_of(lookup.by, params): aws.ask(lookup.service, lookup.operation, params) for params in asked}
+        made[lookup.name] = told
+    return dict(sorted((name, each) for name, each in made.items() if each))
+
+
+def _key(listing: Listing, item: Json, number: int) -> str:
+    """What it is kept by; several items may have the same."""
+    value: Any = item
+    for field in listing.fields:
+        value = value[field]
+    return f"{value}/{number}" if listing.several else str(value)
+
+
+def _counted(aws: DemoAws) -> dict[str, Json]:
+    """The figures of the account's quotas by the class of what they count."""
+    found = {}
+    for each in (quota.counts for quota in quotas.QUOTAS if quota.counts):
+        metric = {"Namespace": quotas.USAGE, "MetricName": "x", "Dimensions": [{"Name": "Class", "Value": each}]}
+        asked = {"MetricDataQueries": [{"Id": "x", "MetricStat": {"Metric": metric}}]}
+        (told,) = aws.ask("cloudwatch", "GetMetricData", asked)["MetricDataResults"]
+        found[each] = {name: told[name] for name in ("Timestamps", "Values")}
+    return found
+
+
+def _parameters(aws: DemoAws, lookup: Lookup) -> Iterable[dict[str, Any]]:
+    """What decides, for each thing that the account has."""
+    if not lookup.by:
+        return [{}]
+    return _OF[lookup.operation](aws)
+
+
+def _each(parameter: str, operation: str, of: str, field: str = "") -> Callable[[DemoAws], Iterable[dict[str, Any]]]:
+    """The names that another question of EKS is answered with."""
+    return lambda aws: [
+        {parameter: each[field] if field else each} for each in aws.ask("eks", operation, dict(_OURS))[of]
+    ]
+
+
+def _builds(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    for addon in catalogue.OFFERED.values():
+        for build in addon.builds:
+            yield {"addonName": addon.name, "addonVersion": build.version}
+
+
+def _updated(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    yield {}
+    yield from _addons(aws)
+    yield from _groups(aws)
+
+
+def _updates(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    for what in _updated(aws):
+        for ident in aws.ask("eks", "ListUpdates", {**_NAMED, **what})["updateIds"]:
+            yield {**what, "updateId": ident}
+
+
+def _templates(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    for each in aws.ask("ec2", "DescribeLaunchTemplateVersions", {"Versions": ["$Latest"]})["LaunchTemplateVersions"]:
+        for name in ("LaunchTemplateId", "LaunchTemplateName"):
+            yield {name: each[name]}
+
+
+def _rules(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    return [{"Rule": each["Name"]} for each in aws.ask("events", "ListRules", {})["Rules"]]
+
+
+def _policies(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    role = {"RoleName": roles.ROLE}
+    return [{**role, "PolicyName": each} for each in aws.ask("iam", "ListRolePolicies", role)["PolicyNames"]]
+
+
+def _role(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    return [{"RoleName": roles.ROLE}]
+
+
+def _parameters_of_images(aws: DemoAws) -> Iterable[dict[str, Any]]:
+    return [{"Name": name} for image in NEWEST for name in images.parameters(image)]
+
+
+_addons = _each("addonName", "ListAddons", "addons")
+_groups = _each("nodegroupName", "ListNodegroups", "nodegroups")
+_URL = DemoAws().ask("sqs", "GetQueueUrl", {"QueueName": queues.QUEUE})["QueueUrl"]
+
+_OF: Mapping[str, Callable[[DemoAws], Iterable[dict[str, Any]]]] = {
+    "DescribeAddon": _addons,
+    "DescribeAddonConfiguration": _builds,
+    "DescribeAddonVersions": lambda aws: [{"addonName": name} for name in catalogue.OFFERED],
+    "DescribeCluster": lambda aws: [_NAMED],
+    "DescribeInsight": _each("id", "ListInsights", "insights", "id"),
+    "DescribeLaunchTemplateVersions": _templates,
+    "DescribeNodegroup": _groups,
+    "DescribePodIdentityAssociation": _each(
+        "associationId", "ListPodIdentityAssociations", "associations", "associationId"
+    ),
+    "DescribeUpdate": _updates,
+    "GetParameter": _parameters_of_images,
+    "GetQueueAttributes": lambda aws: [{"QueueUrl": _URL}],
+    "GetQueueUrl": lambda aws: [{"QueueName": queues.QUEUE}],
+    "GetRole": _role,
+    "GetRolePolicy": _policies,
+    "GetServiceQuota": lambda aws: [{"ServiceCode": each.service, "QuotaCode": each.code} for each in quotas.QUOTAS],
+    "ListAttachedRolePolicies": _role,
+    "ListRolePolicies": _role,
+    "ListTargetsByRule": _rules,
+    "ListUpdates": _updated,
+}
+"""By operation."""
+
+
+def instances() -> dict[str, Json]:
+    """Of the demo's own nodes, by their names: the instance, and how its metadata service answers."""
+    return {
+        machine.name: {"id": instance_id(machine), "tokens": pool.tokens, "hops": pool.hops}
+        for pool in DEMO.pools
+        for machine in pool.machines
+    }

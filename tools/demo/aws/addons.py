@@ -1,0 +1,117 @@
+"""EKS's answers about the add-ons that are installed, and those that could be.
+
+The first incident stands in it: vpc-cni's configuration values hold one of the two settings that pods with security
+groups of their own need. The other was set on the live DaemonSet by hand, and an update with OVERWRITE takes it back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.embedded.demo.files import read
+from tools.demo.aws.catalogue import OFFERED, Addon, cluster_versions, offered
+from tools.demo.aws.names import VERSION, Params, arn, at, given, our_cluster, role
+from tools.demo.aws.refused import invalid, missing
+from tools.demo.meta import Json, uid
+from tools.demo.world import CLUSTER
+
+_CNI_VALUES = '{"env":{"ENABLE_POD_ENI":"true"}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An add-on of the cluster; `born` and `changed` in minutes ago, `role` is its service account's by IRSA."""
+
+    name: str
+    version: str
+    born: int
+    changed: int
+    role: str = ""
+    values: str = ""
+
+
+INSTALLED = (
+    Installed("aws-ebs-csi-driver", "v1.44.0-eksbuild.1", 89_000, 41_000, role=f"{CLUSTER}-ebs-csi-controller"),
+    Installed("coredns", "v1.11.4-eksbuild.2", 90_000, 48_000),
+    Installed("kube-proxy", "v1.32.3-eksbuild.7", 90_000, 48_500),
+    Installed("metrics-server", "v0.7.2-eksbuild.3", 89_000, 89_000),
+    Installed("vpc-cni", "v1.19.5-eksbuild.1", 90_000, 49_000, role=f"{CLUSTER}-aws-node", values=_CNI_VALUES),
+)
+
+
+def list_addons(params: Params) -> Json:
+    """The names of those that are installed."""
+    our_cluster(params)
+    return {"addons": [each.name for each in INSTALLED]}
+
+
+def describe_addon(params: Params) -> Json:
+    """One that is installed."""
+    our_cluster(params)
+    return {"addon": _described(installed(given(params, "addonName")))}
+
+
+def installed(name: str) -> Installed:
+    """The add-on of that name; raises `Refused` (ResourceNotFoundException)."""
+    for each in INSTALLED:
+        if each.name == name:
+            return each
+    raise missing(f"No addon: {name} found in cluster: {CLUSTER}")
+
+
+def describe_addon_versions(params: Params) -> Json:
+    """What EKS offers, by any of the parameters; only the asked cluster version's compatibility is told."""
+    asked = params.get("kubernetesVersion")
+    versions = cluster_versions(asked)
+    if not versions:
+        raise invalid("unsupported Kubernetes version")
+    name = params.get("addonName")
+    if name and name not in OFFERED:
+        raise invalid(f"Addon {name} specified is not supported in {asked or VERSION} kubernetes version")
+    asked_for = (each for each in OFFERED.values() if name in (None, each.name) and _of(each, params))
+    return {"addons": [offered(each, versions) for each in asked_for]}
+
+
+def _of(addon: Addon, params: Params) -> bool:
+    said = {"types": addon.kind, "publishers": addon.publisher, "owners": addon.owner}
+    return all(value in params.get(key, [value]) for key, value in said.items())
+
+
+def describe_addon_configuration(params: Params) -> Json:
+    """What one version takes; without `configurationSchema` where no real document is known to us."""
+    name, version = given(params, "addonName"), given(params, "addonVersion")
+    addon = OFFERED.get(name)
+    if addon is None:
+        raise invalid(f"Addon {name} specified is not supported in {VERSION} kubernetes version")
+    if addon.build(version) is None:
+        raise invalid("Addon version specified is not supported")
+    answer: Json = {"addonName": name, "addonVersion": version, "podIdentityConfiguration": []}
+    if addon.service_account:
+        advice = {"serviceAccount": addon.service_account, "recommendedManagedPolicies": list(addon.policies)}
+        answer["podIdentityConfiguration"] = [advice]
+    if addon.schema:
+        answer["configurationSchema"] = read(f"schemas/{addon.schema}").decode()
+    return answer
+
+
+def _described(each: Installed) -> Json:
+    addon = OFFERED[each.name]
+    told: Json = {"configurationValues": each.values} if each.values else {}
+    if each.role:
+        told["serviceAccountRoleArn"] = role(each.role)
+    return {
+        "addonName": each.name,
+        "clusterName": CLUSTER,
+        "status": "ACTIVE",
+        "addonVersion": each.version,
+        "health": {"issues": []},
+        "addonArn": arn("eks", f"addon/{CLUSTER}/{each.name}/{uid('Addon', CLUSTER, each.name)}"),
+        "createdAt": at(each.born),
+        "modifiedAt": at(each.changed),
+        "tags": {},
+        "publisher": addon.publisher,
+        "owner": addon.owner,
+        "podIdentityAssociations": [],
+        "namespaceConfig": {"namespace": "kube-system"},
+        **told,
+    }

@@ -1,0 +1,96 @@
+"""Images of the demo's nodes, as EC2 describes them and Systems Manager names them, and the account's defaults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from tools.demo.aws.filters import Field, kept
+from tools.demo.aws.names import Params, day, given
+from tools.demo.aws.pools import IMAGES, NEWEST, Estate, Image
+from tools.demo.aws.refused import Refused
+from tools.demo.meta import Json
+from tools.demo.world import EKS_IMAGES, REGION
+
+_PUBLISHER = EKS_IMAGES.partition(".")[0]
+_PREFIX = "ami-"
+_PARAMETERS = "/aws/service/eks/optimized-ami/"
+
+_FIELDS: Mapping[str, Field] = {
+    "architecture": lambda i: i["Architecture"],
+    "image-id": lambda i: i["ImageId"],
+    "name": lambda i: i["Name"],
+    "owner-id": lambda i: i["OwnerId"],
+    "state": lambda i: i["State"],
+}
+
+
+def describe_images(params: Params) -> Json:
+    """By `ImageIds` or all that the demo's nodes use, and of these what `Owners` and `Filters` keep."""
+    images = [_an_image(each) for each in (*IMAGES, *NEWEST)]
+    asked = params.get("ImageIds") or [each.id for each in IMAGES]
+    for each in asked:
+        if not each.startswith(_PREFIX):
+            raise Refused("InvalidAMIID.Malformed", f'Invalid id: "{each}" (expecting "{_PREFIX}...")')
+    held = {each["ImageId"] for each in images}
+    lost = [each for each in asked if each not in held]
+    if lost:
+        raise Refused("InvalidAMIID.NotFound", f"The image {_ids(lost)}")
+    owners = params.get("Owners") or ["amazon"]
+    ours = (i for i in images if i["ImageId"] in asked and {i["OwnerId"], i["ImageOwnerAlias"]} & set(owners))
+    return {"Images": kept(ours, params, _FIELDS)}
+
+
+def _ids(lost: list[str]) -> str:
+    return f"id{'s' * (len(lost) > 1)} '[{', '.join(lost)}]' do{'' if len(lost) > 1 else 'es'} not exist"
+
+
+def get_instance_metadata_defaults(estate: Estate, params: Params) -> Json:
+    """Nobody has set any in the demo's."""
+    return {"AccountLevel": {"ManagedBy": "account", **estate.defaults}}
+
+
+def get_parameter(params: Params) -> Json:
+    """The newest image of each kind that the demo knows; Systems Manager says nothing of what it does not find."""
+    name = given(params, "Name")
+    held = {key: value for image in NEWEST for key, value in parameters(image).items()}
+    if name not in held:
+        raise Refused("ParameterNotFound", "")
+    value, made = held[name]
+    parameter: Json = {"Name": name, "Type": "String", "Value": value, "Version": 1, "DataType": "text"}
+    parameter |= {"LastModifiedDate": day(made), "ARN": f"arn:aws:ssm:{REGION}::parameter{name}"}
+    return {"Parameter": parameter}
+
+
+def parameters(image: Image) -> dict[str, tuple[str, str]]:
+    """Names and values of what Systems Manager holds of an image, each with the day it was written."""
+    said = {"image_id": image.id, "image_name": image.name, "release_version": image.release}
+    whole = json.dumps({"schema_version": "2", **said})
+    top = f"{_PARAMETERS}{image.parameter}/recommended"
+    values = {top: whole, **{f"{top}/{key}": value for key, value in said.items()}}
+    return {key: (value, image.made) for key, value in values.items()}
+
+
+def _an_image(image: Image) -> Json:
+    made = f"{image.made}T00:00:00.000Z"
+    said = {"ImdsSupport": image.imds} if image.imds else {}
+    return {
+        "Architecture": "x86_64",
+        "CreationDate": made,
+        "Description": f"EKS Kubernetes Worker AMI, {image.name}",
+        "EnaSupport": True,
+        "Hypervisor": "xen",
+        "ImageId": image.id,
+        "ImageLocation": f"amazon/{image.name}",
+        "ImageOwnerAlias": "amazon",
+        "ImageType": "machine",
+        "Name": image.name,
+        "OwnerId": _PUBLISHER,
+        "PlatformDetails": "Linux/UNIX",
+        "Public": True,
+        "RootDeviceName": "/dev/xvda",
+        "RootDeviceType": "ebs",
+        "State": "available",
+        "VirtualizationType": "hvm",
+        **said,
+    }

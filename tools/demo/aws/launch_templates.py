@@ -1,0 +1,123 @@
+"""EC2's answers about launch templates: EKS made one for each node group, Karpenter one for its class of nodes, and
+some are their owners' own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tools.demo.aws.filters import tags
+from tools.demo.aws.names import CLUSTER_GROUP, Params, at
+from tools.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Maker, Own, Pool
+from tools.demo.aws.refused import Refused
+from tools.demo.meta import Json
+from tools.demo.world import ACCOUNT, CLUSTER
+
+_WORDS = ("$Latest", "$Default")
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """One with one version, which is the newest and the default."""
+
+    id: str
+    name: str
+    version: str
+    pool: Pool
+    own: Own | None = None
+
+
+def describe_launch_template_versions(estate: Estate, params: Params) -> Json:
+    """The versions of one template, by id or name; without both, $Latest and $Default of all of them."""
+    name, ident = params.get("LaunchTemplateName"), params.get("LaunchTemplateId")
+    asked: Sequence[str] = params.get("Versions", ())
+    if name and ident:
+        text = "Exactly one of LaunchTemplateId and LaunchTemplateName must be specified"
+        raise Refused("InvalidParameterCombination", text)
+    if not name and not ident and not (asked and set(asked) <= set(_WORDS)):
+        raise Refused("MissingParameter", "The request must contain the parameter LaunchTemplateId")
+    templates = _named(estate, name, ident)
+    for version in asked:
+        if version not in (*_WORDS, templates[0].version):
+            text = f"Could not find the specified version {version} for the launch template with ID "
+            raise Refused("InvalidLaunchTemplateId.VersionNotFound", text + f"{templates[0].id}.")
+    return {"LaunchTemplateVersions": [_a_version(each) for each in templates]}
+
+
+def _templates(estate: Estate) -> list[_Template]:
+    """That from which each pool's instances are launched, and those that EKS made one of."""
+    made = []
+    for pool in estate.pools:
+        if pool.maker is Maker.AUTO_MODE:
+            continue  # EKS keeps them to itself
+        own = pool.own if pool.maker is Maker.OWNER else None
+        made.append(_Template(pool.template_id, pool.template_name, pool.template_version, pool, own))
+        if pool.own is not None and own is None:
+            made.append(_Template(pool.own.id, pool.own.name, str(pool.own.version), pool, pool.own))
+    return made
+
+
+def _named(estate: Estate, name: str | None, ident: str | None) -> list[_Template]:
+    found = [each for each in _templates(estate) if name in (None, each.name) and ident in (None, each.id)]
+    if not found and ident:
+        text = f"The specified launch template, with template ID {ident}, does not exist."
+        raise Refused("InvalidLaunchTemplateId.NotFound", text)
+    if not found:
+        text = f"The specified launch template, with template name {name}, does not exist."
+        raise Refused("InvalidLaunchTemplateName.NotFoundException", text)
+    return found
+
+
+def _a_version(template: _Template) -> Json:
+    pool = template.pool
+    by = "AWSServiceRoleForAmazonEKSNodegroup/EKS" if pool.managed else f"{CLUSTER}-karpenter/karpenter"
+    data = _data_by_eks(pool) if pool.managed else _data_by_karpenter(pool)
+    if template.own is not None:
+        by, data = "terraform/shop", _data_by_owner(pool, template.own)
+    return {
+        "LaunchTemplateId": template.id,
+        "LaunchTemplateName": template.name,
+        "VersionNumber": int(template.version),
+        "CreateTime": at(pool.born),
+        "CreatedBy": f"arn:aws:sts::{ACCOUNT}:assumed-role/{by}",
+        "DefaultVersion": True,
+        "LaunchTemplateData": data,
+    }
+
+
+def _data_by_owner(pool: Pool, own: Own) -> Json:
+    """A managed node group's names no image, which EKS puts in (user guide, launch templates)."""
+    data = _data(pool)
+    if pool.managed:
+        del data["ImageId"]
+    else:
+        data |= {"IamInstanceProfile": {"Name": pool.profile.rpartition("/")[2]}, "InstanceType": INSTANCE_TYPE}
+    return {**data, **({"MetadataOptions": dict(own.says)} if own.says else {})}
+
+
+def _data_by_eks(pool: Pool) -> Json:
+    said = {"eks:cluster-name": CLUSTER, "eks:nodegroup-name": pool.name}
+    return {
+        **_data(pool),
+        "IamInstanceProfile": {"Name": pool.profile.rpartition("/")[2]},
+        "InstanceType": INSTANCE_TYPE,
+        "MetadataOptions": pool.metadata_options,
+        "SecurityGroupIds": [CLUSTER_GROUP],
+        "TagSpecifications": [{"ResourceType": kind, "Tags": tags(said)} for kind in ("volume", "instance")],
+    }
+
+
+def _data_by_karpenter(pool: Pool) -> Json:
+    """It names all metadata options, as its class of nodes does (pkg/providers/launchtemplate)."""
+    metadata = {**pool.metadata_options, "HttpEndpoint": "enabled", "HttpProtocolIpv6": "disabled"}
+    return {
+        **_data(pool),
+        "IamInstanceProfile": {"Name": pool.profile.rpartition("/")[2]},
+        "MetadataOptions": metadata,
+        "NetworkInterfaces": [{"DeviceIndex": 0, "Groups": [CLUSTER_GROUP], "NetworkCardIndex": 0}],
+    }
+
+
+def _data(pool: Pool) -> Json:
+    disk = {"DeleteOnTermination": True, "VolumeSize": DISK, "VolumeType": "gp3"}
+    return {"ImageId": pool.image.id, "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": disk}]}

@@ -1,0 +1,75 @@
+"""Names, ids and times in the demo's account: whoever refers to a thing need not hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from tools.demo.aws.refused import Refused, missing
+from tools.demo.meta import NOW, hexadecimal
+from tools.demo.world import ACCOUNT, CLUSTER, MACHINES, REGION, SERVER_VERSION
+
+Params = Mapping[str, Any]
+
+VERSION = SERVER_VERSION.removeprefix("v")
+"""Of the control plane, as EKS writes it."""
+
+ZONES = tuple(sorted({machine.zone for machine in MACHINES}))
+
+NODE_ROLE = f"{CLUSTER}-node"
+"""The EC2NodeClass names the same."""
+
+
+def at(minutes: float) -> datetime:
+    """The moment `minutes` before the demo's, in UTC."""
+    return NOW - timedelta(minutes=minutes)
+
+
+def day(text: str) -> datetime:
+    """The beginning of a day, ``2026-07-29``, in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
+def arn(service: str, rest: str) -> str:
+    """Of something in the demo's account and region."""
+    return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{rest}"
+
+
+def role(name: str) -> str:
+    """The ARN of an IAM role."""
+    return f"arn:aws:iam::{ACCOUNT}:role/{name}"
+
+
+def an_id(kind: str, *parts: object) -> str:
+    """An id as EC2 makes them, ``subnet-0123456789abcdef0``, the same for the same `parts`."""
+    return f"{kind}-{hexadecimal(17, kind, *parts)}"
+
+
+def subnet_of(zone: str) -> str:
+    """The id of the only subnet there."""
+    return an_id("subnet", zone)
+
+
+CLUSTER_GROUP = an_id("sg", CLUSTER)
+"""The security group that EKS made for the cluster and gives to its nodes."""
+
+
+def given(params: Params, name: str) -> Any:
+    """A parameter that the operation cannot do without.
+
+    Raises `Refused` (MissingParameter); botocore itself would not have sent such a request.
+    """
+    if params.get(name) in (None, ""):
+        raise Refused("MissingParameter", f"The request must contain the parameter {name}")
+    return params[name]
+
+
+def our_cluster(params: Params, parameter: str = "clusterName") -> None:
+    """EKS knows no other cluster than the demo's; raises `Refused` (ResourceNotFoundException).
+
+    DescribeCluster and the operations on updates call the parameter ``name``.
+    """
+    name = given(params, parameter)
+    if name != CLUSTER:
+        raise missing(f"No cluster found for name: {name}.")

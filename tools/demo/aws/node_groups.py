@@ -1,0 +1,63 @@
+"""EKS's answers about managed node groups: the demo's own have no launch template that somebody else than EKS made."""
+
+from __future__ import annotations
+
+from tools.demo.aws.names import NODE_ROLE, ZONES, Params, at, given, our_cluster, role, subnet_of
+from tools.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Pool
+from tools.demo.aws.refused import missing
+from tools.demo.meta import Json
+from tools.demo.world import CLUSTER
+
+
+def list_nodegroups(estate: Estate, params: Params) -> Json:
+    """Their names."""
+    our_cluster(params)
+    return {"nodegroups": [pool.name for pool in estate.groups]}
+
+
+def describe_nodegroup(estate: Estate, params: Params) -> Json:
+    """One of them; `launchTemplate` is there only for an owner's own."""
+    our_cluster(params)
+    return {"nodegroup": _a_group(a_group(given(params, "nodegroupName"), estate))}
+
+
+def a_group(name: str, estate: Estate) -> Pool:
+    """The node group of that name; raises `Refused` (ResourceNotFoundException)."""
+    for pool in estate.groups:
+        if pool.name == name:
+            return pool
+    raise missing(f"No node group found for name: {name}.")
+
+
+def _a_group(pool: Pool) -> Json:
+    least, most = pool.size
+    return {
+        "nodegroupName": pool.name,
+        "nodegroupArn": pool.arn,
+        "clusterName": CLUSTER,
+        "version": pool.image.version,
+        "releaseVersion": pool.image.release,
+        "createdAt": at(pool.born),
+        "modifiedAt": at(pool.born - 5),
+        "status": "ACTIVE",
+        "capacityType": "ON_DEMAND",
+        "scalingConfig": {"minSize": least, "maxSize": most, "desiredSize": len(pool.machines)},
+        "instanceTypes": [INSTANCE_TYPE],
+        "subnets": [subnet_of(zone) for zone in ZONES],
+        "amiType": pool.image.ami_type,
+        "nodeRole": role(NODE_ROLE),
+        "labels": {},
+        "resources": {"autoScalingGroups": [{"name": pool.group_name}]},
+        **_disk_or_template(pool),
+        "health": {"issues": []},
+        "updateConfig": {"maxUnavailable": 1},
+        "tags": {},
+    }
+
+
+def _disk_or_template(pool: Pool) -> Json:
+    """Whoever brings a template says in it how large the disk is."""
+    own = pool.own
+    if own is None:
+        return {"diskSize": DISK}
+    return {"launchTemplate": {"name": own.name, "version": str(own.version), "id": own.id}}

@@ -1,0 +1,46 @@
+"""The demo before the next step of its upgrade: Karpenter as the incident left it, the load balancer controller moved
+to the new nodes, what CoreDNS says, who uses an API that goes, and what extends the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.core.model.kinds import Resource
+from tools.demo import dns_logs
+from tools.demo.interruption import cluster as interruption
+from tools.demo.meta import Json
+from tools.demo.metadata import applications
+from tools.demo.metadata import cluster as metadata
+from tools.demo.upgrade import extensions
+from tools.demo.upgrade.old_apis import METRICS, old_apis
+
+__all__ = ["METRICS", "extend", "logs"]
+
+_MOVED = "kube-system/aws-load-balancer-controller"
+_FIRST_VERSION = 188_001
+
+
+def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
+    """The `reader.Extend` of this demo."""
+    interruption.extend(held, others)
+    for version, pod in enumerate(_moved(), _FIRST_VERSION):
+        pod["metadata"]["resourceVersion"] = str(version)
+        held[kinds.PODS].append(pod)
+    for pod in held[kinds.PODS]:
+        metadata.with_role(pod)
+    held[kinds.PODS].sort(key=lambda each: (each["metadata"]["namespace"], each["metadata"]["name"]))
+    others += old_apis()
+    extensions.extend(held, others)
+
+
+def logs(pods: Sequence[Json]) -> Mapping[LogOf, str]:
+    """Of those of `pods` that are looked into."""
+    moved = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in _moved()}
+    last = {log: text for log, text in metadata.logs().items() if (log.namespace, log.pod) in moved}
+    return {**interruption.logs(), **dns_logs.logs(pods), **last}
+
+
+def _moved() -> list[Json]:
+    return [pod for each, made in applications.pods() if each.app.key == _MOVED for pod in made]
