@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kubectl_eksdoc.core.plan.metadata.consumers import consumer_of
-
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.plan.metadata.programs import program_of_image
 from kubectl_eksdoc.core.rules.upgrades.software import recognised
 from tests.contracts.source import PACKAGE, ROOT
 
@@ -21,18 +20,21 @@ kubectl_eksdoc.knowledge.__path__ = sys.argv[1:]
 from kubectl_eksdoc.cli.completing.command import answered
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of, rendered
-from kubectl_eksdoc.core.plan.metadata.consumers import Started, consumer_of
+from kubectl_eksdoc.core.model.pods import Calls
+from kubectl_eksdoc.core.plan.metadata.programs import Started, needs_of, program_of_image
+from tests.builders import a_pod
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import placed
 from kubectl_eksdoc.core.rules.upgrades.software import recognised
 
 image = "registry.example/team/node-doctor:v1.2.3"
 offered = answered(["addon-diff", "node-d"], {"EKSDOC_COMPLETION_OFFLINE": "1", "HOME": "/nowhere"})
-consumer, software = consumer_of(image), recognised(image)
+program, software = program_of_image(image), recognised(image)
+pod = a_pod("p", calls=Calls(images=(image,)))
 told = {
     "completion": offered.partition(chr(10))[0],
     "addon-diff": [str(each) for each in objects_of("node-doctor")],
     "its values": [each.part for each in rendered("node-doctor", {"replicas": 3})],
-    "imds-probe": consumer and [need.what for need in consumer.lacks(Started())],
+    "imds-probe": program and [need.value for need in needs_of(program, pod, Started(), True).surely],
     "check": software and placed(software, Version(1, 2, 3), Version(1, 33), Version(1, 34)).place.value,
 }
 print(json.dumps(told))
@@ -49,7 +51,7 @@ _RECORD = {
         "objects": [["apps/v1", "Deployment", "kube-system", "node-doctor"]],
         "values": [["replicas", "Deployment node-doctor", "spec.replicas"]],
     },
-    "metadata": {"needs": [{"what": "its region", "variables": ["AWS_REGION"]}], "way_out": "set AWS_REGION"},
+    "metadata": {"modes": [{"needs": ["region"]}], "given": {"region": ["AWS_REGION"]}, "fix": "set AWS_REGION"},
     "compatibility": {"promise": "supported", "rows": [["1.2", "1.30", "1.33"], ["1.3", "1.33", "1.34"]]},
 }
 
@@ -63,7 +65,7 @@ def _told(folder: Path) -> dict[str, object]:
 
 def test_one_record_serves_four_commands(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE / "knowledge", tmp_path, dirs_exist_ok=True)
-    assert (objects_of("node-doctor"), consumer_of("node-doctor"), recognised("node-doctor")) == ((), None, None)
+    assert (objects_of("node-doctor"), program_of_image("node-doctor"), recognised("node-doctor")) == ((), None, None)
     file = tmp_path / "software.json"
     written = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**written, "records": [*written["records"], _RECORD]}), encoding="utf-8")

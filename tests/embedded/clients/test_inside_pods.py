@@ -44,7 +44,9 @@ def inside(tmp_path: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[tuple[In
 def test_containers_and_with_what_they_were_started(tmp_path: Path) -> None:
     with inside(tmp_path) as (pods, _):
         found = pods.containers(["default/asks", "default/nobody"])
-    app = Container("app", "app:1", ("/app", "--aws-region=x"), ("AWS_REGION", "HIDDEN"), more_variables=True)
+    app = Container(
+        "app", "app:1", ("/app", "--aws-region=x"), ("AWS_REGION", "HIDDEN"), True, values=(("AWS_REGION", "x"),)
+    )
     assert found["default/asks"] == (app, Container("mesh", "mesh:1"))
     assert isinstance(found["default/nobody"], Absent) and list(found) == ["default/asks", "default/nobody"]
 
