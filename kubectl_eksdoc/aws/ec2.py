@@ -153,6 +153,7 @@ def _said(said: Json) -> SaidOptions:
         endpoint=_switched(said.get("HttpEndpoint")),
         ipv6=_switched(said.get("HttpProtocolIpv6")),
         tags=_switched(said.get("InstanceMetadataTags")),
+        enforced=_switched(said.get("HttpTokensEnforced")),
     )
 
 

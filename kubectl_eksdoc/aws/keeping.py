@@ -53,7 +53,7 @@ _FIELDS: Mapping[Question, str] = {
     questions.IMAGES: "Images ImageId Name ImdsSupport",
     questions.TEMPLATE_VERSIONS: "LaunchTemplateVersions LaunchTemplateId LaunchTemplateName VersionNumber "
     f"DefaultVersion LaunchTemplateData ImageId {_OPTIONS}",
-    questions.METADATA_DEFAULTS: f"AccountLevel {_OPTIONS}",
+    questions.METADATA_DEFAULTS: f"AccountLevel {_OPTIONS} HttpTokensEnforced",
     questions.SUBNETS: "Subnets SubnetId AvailabilityZone AvailableIpAddressCount CidrBlock",
     questions.PARAMETER: "Parameter Value",
     questions.QUOTA: "Quota Value UsageMetric MetricNamespace MetricName MetricDimensions Class Resource Service Type",

@@ -42,6 +42,12 @@ SUCCESSOR = Code(
     "The node group has AMIs of AL2, of which there are none from Kubernetes 1.33 on. EKS gives nodes of AL2023 a hop "
     "limit of 1 and requires IMDSv2, if no launch template says otherwise.",
 )
+LAUNCH_REFUSED = Code(
+    "imds-launch-refused",
+    "EC2 would not launch the next node",
+    "The account enforces IMDSv2 at launch (HttpTokensEnforced), and what makes the nodes leaves the tokens optional: "
+    "EC2 refuses the launch, so that a node which ends is not replaced.",
+)
 NODES_UNKNOWN = Code(
     "imds-nodes-unknown",
     "It is not known whether pods of some nodes reach the instance metadata service",

@@ -69,7 +69,14 @@ def pods(plan: MetadataPlan) -> str:
         found.append(f"{counted(breaking, 'pod')} will break")
     if possible:
         found.append(f"{counted(possible, 'pod')} may need it")
-    return ", ".join(found) or "no pod is known to be affected"
+    return ", ".join(found) or _unaffected(plan)
+
+
+def _unaffected(plan: MetadataPlan) -> str:
+    """Where pods are cut off and have what they need otherwise, that is no fault."""
+    recommended = ", which is what AWS recommends for pods with roles of their own"
+    cut = any(group.alike.here.reach is Reach.CUT_OFF and group.alike.now.options is not None for group in plan.groups)
+    return f"no pod is known to be affected{recommended if cut else ''}"
 
 
 def sentence(group: GroupPlan) -> str:

@@ -28,13 +28,15 @@ class MetadataOptions:
 @dataclass(frozen=True, slots=True)
 class SaidOptions:
     """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing.
-    `tags`: whether instances find their own tags there."""
+    `tags`: whether instances find their own tags there. `enforced`, of an account: an instance whose tokens are not
+    required is not launched."""
 
     tokens: str = ""
     hop_limit: int | None = None
     endpoint: bool | None = None
     ipv6: bool | None = None
     tags: bool | None = None
+    enforced: bool | None = None
 
     @property
     def nothing(self) -> bool:

@@ -36,6 +36,8 @@ def judged(
     if not assumed:
         yield from _next(alike, affected)
     yield from _tokens(alike)
+    if alike.next.refused:
+        yield _refused(alike)
 
 
 def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
@@ -293,6 +295,19 @@ def _tokens(alike: NodesAlike) -> Iterator[Finding]:
             (Remedy(_COUNT_V1),),
             "whether programs there speak IMDSv1",
         )
+
+
+def _refused(alike: NodesAlike) -> Finding:
+    return Finding(
+        codes.LAUNCH_REFUSED,
+        Severity.HIGH,
+        Status.FAIL,
+        _subject(alike),
+        "the next node cannot be launched: the account enforces IMDSv2 (HttpTokensEnforced), and the tokens are "
+        f"optional ({alike.next.by})",
+        tuple(_some(alike.nodes)),
+        (Remedy("Require tokens where its options are set, before the next scale-up or replacement."),),
+    )
 
 
 _COUNT_V1 = (

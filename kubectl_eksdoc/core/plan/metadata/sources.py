@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kubectl_eksdoc.core.model import kinds
@@ -25,7 +25,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, Node, NodeOwner
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.rules.metadata_service import AUTO_MODE, Launch, Origin, launch, of_group_by_eks
+from kubectl_eksdoc.core.rules.metadata_service import AUTO_MODE, OPTIONAL, Launch, Origin, launch, of_group_by_eks
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -40,10 +40,11 @@ _INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 @dataclass(frozen=True, slots=True)
 class Service:
     """The metadata service as one kind of node has it; `options` is None where there is none at all. `by` says whose
-    decision that is, a clause."""
+    decision that is, a clause. `refused`: EC2 would not launch such an instance, as the account enforces IMDSv2."""
 
     options: MetadataOptions | Unknown | None
     by: str
+    refused: bool = False
 
 
 def instance_of(node: Node) -> str:
@@ -87,11 +88,19 @@ def service_next(node: Node, facts: MetadataFacts) -> Service:
         return none
     if node.owner is NodeOwner.AUTO_MODE:
         return _said(AUTO_MODE, "EKS Auto Mode, which nobody can change (confidence: medium)")
-    found, assumed = _made(node, facts), facts.assumed
+    found, assumed = _allowed(_made(node, facts), facts.told.account), facts.assumed
     if assumed is None or (assumed.hops is None and not assumed.tokens):
         return found
     known = found.options if isinstance(found.options, MetadataOptions) else service_now(node, facts).options
     return Service(assumed.options(known), f"your assumption ({assumed})")
+
+
+def _allowed(made: Service, account: SaidOptions | Unknown) -> Service:
+    """Source: botocore's model of EC2, HttpTokensEnforced of GetInstanceMetadataDefaults."""
+    options = made.options
+    optional = isinstance(options, MetadataOptions) and options.tokens == OPTIONAL
+    enforced = isinstance(account, SaidOptions) and account.enforced is True
+    return replace(made, refused=True) if optional and enforced else made
 
 
 def _made(node: Node, facts: MetadataFacts) -> Service:

@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup
+from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
@@ -133,6 +133,15 @@ def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:
     assert found[codes.TOKENS_REQUIRED.name].status is Status.UNKNOWN
     assert "MetadataNoToken" in found[codes.TOKENS_REQUIRED.name].remedy[0].text
     assert codes.TOKENS_REQUIRED.name not in told(of(world))
+
+
+def test_an_account_that_enforces_tokens_launches_no_node_with_optional_ones() -> None:
+    world = cloud("managed", "own template", options=OLD, said=SaidOptions("optional", 2))
+    facts = world.facts()
+    told = replace(facts.told, account=SaidOptions("required", 2, enforced=True))
+    found = [each for each in plan_metadata(replace(facts, told=told), 2).findings if each.code is codes.LAUNCH_REFUSED]
+    assert [(each.subject.name, each.status, each.severity) for each in found] == [("own", Status.FAIL, Severity.HIGH)]
+    assert codes.LAUNCH_REFUSED.name not in {each.code.name for each in of(world).findings}
 
 
 def test_one_missing_right_is_one_finding() -> None:
