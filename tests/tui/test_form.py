@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.cli import drain_options
-from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.parser import Parser, spelled_out
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.given import as_given
 from kubectl_eksdoc.render.drain.invocation import option_words
@@ -29,10 +27,9 @@ TARGETS = 8
 
 
 def parsed(words: list[str]) -> DrainPolicy:
-    parser: argparse.ArgumentParser = Parser(prog="drain")
+    parser = Parser(prog="drain")
     drain_options.add_policy(parser)
-    bare = ("--no-cordon-skipped", "--partial", "--surge-singles")  # switches, which stand alone on a command line
-    return drain_options.policy_from(parser.parse_args([f"{word}=true" if word in bare else word for word in words]))
+    return drain_options.policy_from(parser.parse_args(spelled_out(words, parser.bare())))
 
 
 @given(st.lists(st.tuples(st.sampled_from(KNOBS), st.sampled_from((-1, 1))), max_size=30))
