@@ -257,3 +257,12 @@ def test_containerd_that_will_do() -> None:
     assert found(codes.VERSION, facts(target=Version(1, 36), nodes=nodes)) == ()
     assert found(codes.VERSION, facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
     assert only(codes.VERSION, facts(unread=[kinds.NODES])).missing == "list nodes"
+
+
+def test_nodes_that_are_past_docker_are_believed_more_than_a_control_plane_before_it() -> None:
+    """It never runs behind its nodes; what a node says of itself is nearer."""
+    mount = [a_workload("Deployment/x", host=host(SOCK, "Socket"))]
+    (finding,) = found(codes.SOCKET, facts(now=OLD, target=NEW, nodes=[a_node(version="v1.24.1")], workloads=mount))
+    assert finding.severity is not Severity.CRITICAL
+    (finding,) = found(codes.SOCKET, facts(now=OLD, target=NEW, nodes=[a_node(version="")], workloads=mount))
+    assert finding.severity is Severity.CRITICAL

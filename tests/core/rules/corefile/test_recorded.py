@@ -7,6 +7,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.corefile import Corefile
 from kubectl_eksdoc.core.model.durations import go_duration
+from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, addresses, judged, lameduck_s
 from tests import raw_facts
@@ -65,3 +66,14 @@ def test_health_and_ready_are_answered_where_it_listens(case: dict[str, Any]) ->
     for plugin, default, told in (("health", ":8080", case["health8080"]), ("ready", ":8181", case["ready8181"])):
         listens = any(each.endswith(default) for each in addresses(corefile, plugin, default))
         assert listens is (told != "000"), (plugin, told)
+
+
+@for_each("case", [each for each in CASES if not each["accepted"]], ids=lambda case: case["name"])
+def test_of_a_version_that_is_not_known_only_what_every_one_refuses_is_said(case: dict[str, Any]) -> None:
+    corefile = parse(case["corefile"], VARIABLES)
+    alone = case["name"] not in IMPORTED
+    both = judged(corefile, None, alone)
+    if isinstance(corefile, Corefile):
+        old = judged(corefile, Version(1, 6, 6), alone).refusals
+        assert both.refusals == tuple(each for each in judged(corefile, alone=alone).refusals if each in old)
+        assert both.accepted is (False if both.refusals else None), "it is never accepted"
