@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.plan.dns import symptoms as coredns
 from kubectl_eksdoc.core.plan.metadata.log_lines import LogLine
 from kubectl_eksdoc.core.plan.metadata.programs import Program
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Need, Table
+from kubectl_eksdoc.core.rules.upgrades.amis import Amis
 from kubectl_eksdoc.core.rules.upgrades.calendar import CalendarRow
 from kubectl_eksdoc.core.rules.upgrades.conversions import ByHand
 from kubectl_eksdoc.core.rules.upgrades.gotchas import Gotcha
@@ -42,6 +43,7 @@ class Subject:
 
 
 SUBJECTS = {
+    "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "calendar": Subject(CalendarRow, ("version",)),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),

@@ -14,7 +14,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.knowledge import Source
+from kubectl_eksdoc.core.model.knowledge import Source, records
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Verdict, in_words, minor_of
@@ -29,21 +29,35 @@ class Family(str, Enum):
     UNKNOWN = "unknown"  # an AMI of one's own (CUSTOM), or a name that nobody here knows
 
 
-_TYPES = (
-    ("AL2023_", Family.AL2023),
-    ("AL2_", Family.AL2),
-    ("BOTTLEROCKET_", Family.BOTTLEROCKET),
-    ("WINDOWS_", Family.WINDOWS),
-)
 CUSTOM = "CUSTOM"
 
-_IMAGES = (
-    (re.compile(r"Amazon Linux 2023(?![0-9])"), Family.AL2023),
-    (re.compile(r"Amazon Linux 2(?![0-9])"), Family.AL2),
-    (re.compile(r"Bottlerocket"), Family.BOTTLEROCKET),
-    (re.compile(r"Windows"), Family.WINDOWS),
-    (re.compile(r"Ubuntu"), Family.UBUNTU),
-)
+
+class Cgroup(str, Enum):
+    V1 = "v1"
+    V2 = "v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Amis:
+    """Of a family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: version that EKS
+    publishes one for, none since `ended`; None where it goes on. `cgroup` is None where that depends on their release.
+    `parameters` of Systems Manager, by amiType, tell which release EKS recommends."""
+
+    family: Family
+    name: str
+    os_image: str
+    source: Source
+    type_prefix: str = ""
+    any_type: str = ""
+    last: Version | None = None
+    ended: date | None = None
+    cgroup: Cgroup | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+AMIS = {each.family: each for each in records(Amis, "amis")}
+_TYPES = tuple((each.type_prefix, each.family) for each in AMIS.values() if each.type_prefix)
+_IMAGES = tuple((re.compile(each.os_image), each.family) for each in AMIS.values())
 
 
 def family_of_type(ami_type: str) -> Family:
@@ -56,40 +70,30 @@ def family_of_os(os_image: str) -> Family:
     return next((family for pattern, family in _IMAGES if pattern.match(os_image)), Family.UNKNOWN)
 
 
-AL2_ENDED = date(2025, 11, 26)
-"""No EKS AMI of Amazon Linux 2 is published after it."""
-AL2_LAST = Version(1, 32)
-AL2_SOURCE = Source("EKS user guide, 1.32 and eks-ami-deprecation-faqs")
+AL2 = AMIS[Family.AL2]
 AL2023_VPC_CNI = Version(1, 16, 2)
 """At least this vpc-cni (user guide, nodes/al2023); see `addon_needs.NEEDS`."""
 
 
 def offered(family: Family, kubernetes: Version) -> Verdict:
     """Whether EKS publishes an AMI of that family for that version."""
-    if family is Family.AL2:
-        last = f"the last AMI of Amazon Linux 2 is for {in_words(AL2_LAST)}"
-        if minor_of(kubernetes) > AL2_LAST:
-            return Verdict(Fit.TOO_OLD, last, AL2_SOURCE)
-        return Verdict(Fit.FITS, f"{last}; none has been published since {AL2_ENDED.isoformat()}", AL2_SOURCE)
-    if family in (Family.AL2023, Family.BOTTLEROCKET, Family.WINDOWS):
-        source = Source("EKS user guide, kubernetes-versions", Confidence.MEDIUM)
-        return Verdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", source)
+    of = AMIS.get(family)
+    if of is not None and of.last is not None:
+        last = f"the last AMI of {of.name} is for {in_words(of.last)}"
+        if minor_of(kubernetes) > of.last:
+            return Verdict(Fit.TOO_OLD, last, of.source)
+        return Verdict(Fit.FITS, f"{last}; none has been published since {of.ended}", of.source)
+    if of is not None and of.type_prefix:
+        return Verdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", of.source)
     who = "Canonical publishes it" if family is Family.UBUNTU else "it is an AMI of the owner's own"
     return Verdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
 
 
-class Cgroup(str, Enum):
-    V1 = "v1"
-    V2 = "v2"
-
-
 def cgroup(family: Family) -> Cgroup | Unknown:
     """Of a family's AMIs as they come; user data may say otherwise. Windows has none."""
-    if family is Family.AL2:
-        return Cgroup.V1
-    if family is Family.AL2023:
-        return Cgroup.V2
-    return Unknown(f"which cgroup version nodes of family {family.value} have depends on their release")
+    known = AMIS[family].cgroup if family in AMIS else None
+    why = f"which cgroup version nodes of family {family.value} have depends on their release"
+    return known or Unknown(why)
 
 
 CGROUP_V1_REFUSED = Version(1, 35)

@@ -26,7 +26,7 @@ from kubectl_eksdoc.core.plan.check.checks.node_images import own_image
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import listed
 from kubectl_eksdoc.core.plan.drain.handoff.instead import STOP
-from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
+from kubectl_eksdoc.core.rules.upgrades.amis import AMIS, Change, Family, Way, family_of_os, way_to
 
 _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
 MINUTES = 15
@@ -34,14 +34,6 @@ MINUTES = 15
 
 _STUCK = STOP | {codes.NODE_SLOW.name}
 """What EKS would wait for in vain. It does not know annotations by which owners ask not to be disrupted."""
-
-_AMI_TYPES: Mapping[Family, str] = {
-    Family.AL2: "AL2_x86_64",
-    Family.AL2023: "AL2023_x86_64_STANDARD",
-    Family.BOTTLEROCKET: "BOTTLEROCKET_x86_64",
-    Family.WINDOWS: "WINDOWS_CORE_2022_x86_64",
-}
-"""Any one of the family: what is asked of it does not go by the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,9 @@ def _as_told(facts: CheckFacts, group: Group, version: Version) -> Change | None
 def _by_family(group: Group, version: Version) -> Change:
     """Of several families the one that has no AMI of `version` decides: the group's amiType may still be that."""
     families = {family_of_os(node.os_image) for node in group.nodes}
-    changes = [way_to(_AMI_TYPES[family], version) for family in families if family in _AMI_TYPES]
+    changes = [
+        way_to(AMIS[family].any_type, version) for family in families if family in AMIS and AMIS[family].any_type
+    ]
     for change in changes:
         if change.way is Way.NEW_GROUP or len(families) == 1:
             return change

@@ -88,13 +88,13 @@ def _al2(facts: CheckFacts) -> Iterator[Finding]:
                 each.subject,
                 f"{_count(each)} Amazon Linux 2, "
                 + (f"of which there is no AMI for {in_words(facts.way.target)}" if none else fit.why),
-                (*_who(each), sourced(fit.why, fit.source or amis.AL2_SOURCE), amis_end()),
+                (*_who(each), sourced(fit.why, fit.source or amis.AL2.source), amis_end()),
                 (_way(facts, each),),
             )
 
 
 def amis_end() -> str:
-    return f"no AMI of it is published since {amis.AL2_ENDED.isoformat()}, security updates included"
+    return f"no AMI of it is published since {amis.AL2.ended}, security updates included"
 
 
 def _count(each: Made) -> str:
