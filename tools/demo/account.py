@@ -82,7 +82,7 @@ LOOKUPS = (
     Lookup("iam", "ListAttachedRolePolicies", ("RoleName",)),
     Lookup("iam", "ListRolePolicies", ("RoleName",)),
     Lookup("service-quotas", "GetServiceQuota", ("ServiceCode", "QuotaCode")),
-    Lookup("sqs", "GetQueueAttributes", ("QueueUrl",), {"AttributeNames": ["All"]}),
+    Lookup("sqs", "GetQueueAttributes", ("QueueUrl",)),
     Lookup("sqs", "GetQueueUrl", ("QueueName",)),
     Lookup("ssm", "GetParameter", ("Name",)),
     Lookup("sts", "GetCallerIdentity"),
@@ -199,7 +199,7 @@ def _updates(aws: DemoAws) -> Iterable[dict[str, Any]]:
 
 
 def _templates(aws: DemoAws) -> Iterable[dict[str, Any]]:
-    for each in aws.ask("ec2", "DescribeLaunchTemplateVersions", {"Versions": ["$Latest"]})["LaunchTemplateVersions"]:
+    for each in aws.ask("ec2", "DescribeLaunchTemplateVersions", {})["LaunchTemplateVersions"]:
         for name in ("LaunchTemplateId", "LaunchTemplateName"):
             yield {name: each[name]}
 

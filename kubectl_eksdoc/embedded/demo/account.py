@@ -1,4 +1,4 @@
-"""The AWS account of the demo's cluster: recorded answers to the questions that the tool asks; it cannot be changed."""
+"""The AWS account of the demo's cluster: recorded answers to the questions of this tool. It cannot be changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def key_of(by: Iterable[str], params: Params) -> str:
 
 
 def _listed(by: str, answers: Mapping[str, bytes], params: Params) -> list[Json]:
-    """What the request names of a list: keys begin with what is named. Of a metric without values that is said."""
+    """The items of a list that the request names: their keys begin with the name. Metrics without values are kept."""
     if by == "MetricDataQueries":
         return [_metric(each, answers) for each in params[by]]
     if by == "Filters":
@@ -72,7 +72,7 @@ def _decoded(raw: bytes) -> Json:
 
 
 def _meant(found: Json) -> Any:
-    """Of what JSON has no word for, and of what has a file of its own."""
+    """Times, which JSON does not have, and documents that have their own file."""
     if "$time" in found:
         return datetime.fromisoformat(found["$time"])
     return read(found["$file"]).decode() if "$file" in found else found

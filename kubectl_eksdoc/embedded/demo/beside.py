@@ -23,14 +23,14 @@ WHERE = "the demo"
 
 
 class DemoBeside:
-    """A `flows.beside.Beside`. Mutable: it decodes what it is asked for."""
+    """A `flows.beside.Beside` over the objects and texts of a scene, which it decodes on request."""
 
     def __init__(self, scene: str) -> None:
         self._scene = scene
         self._objects = held("objects", scene)
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """Of a kind without any object of the namespace nothing is known."""
+        """Unknown where the namespace has no object of the kind at all, as of a dump."""
         several = self._objects.get(f"{of.api_version} {of.kind}", {})
         found = several.get(f"{of.namespace}/{of.name}")
         if found is not None:

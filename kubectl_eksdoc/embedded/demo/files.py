@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.objects.raw_objects import Raws, raws_in
+from kubectl_eksdoc.objects.raw_objects import raws_in
 
 NOW = datetime(2026, 11, 20, 8, 51, 0, tzinfo=timezone.utc)
 """The moment at which the demo cluster is observed, always."""
@@ -30,22 +30,22 @@ def folder(scene: str) -> str:
 
 
 def read(name: str) -> bytes:
-    """A file of the snapshot; of a scene that adds nothing to the plain one there is none."""
+    """A file of the snapshot. A scene that adds nothing to the plain one has no file."""
     path = files(__package__) / "data" / name
     return path.read_bytes() if path.is_file() else b"{}"
 
 
 @cache
 def account() -> Mapping[str, Any]:
-    """How the account is reached and asked, and the instances of the plain scene by the names of their nodes."""
+    """The cluster's endpoint, how each question is answered, and the instances of the plain scene by their nodes."""
     found: Mapping[str, Any] = json.loads(read("account.json"))
     return found
 
 
 @cache
-def held(what: str, scene: str) -> Raws:
-    """``objects``, ``texts`` or ``aws`` of a scene by kind and name: what it adds to the plain one takes the place of
-    what has its name there."""
+def held(what: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
+    """The ``objects``, ``texts`` or ``aws`` answers of a scene by kind and name: those of the plain scene, but for the
+    ones that the scene replaces."""
     added = raws_in(read(f"{folder(scene)}/{what}.json"))
     if scene == PLAIN:
         return added

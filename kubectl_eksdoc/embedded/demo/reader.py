@@ -40,7 +40,7 @@ def add_others(raw: RawObjects, scene: str, read: frozenset[str] = frozenset()) 
 
 
 def kind_of(resource: Resource) -> str:
-    """As the snapshot calls it."""
+    """The name of the resource's kind in the snapshot."""
     return f"{resource.api_version} {resource.kind}"
 
 

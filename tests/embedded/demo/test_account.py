@@ -25,10 +25,7 @@ Asked = tuple[str, str, dict[str, Any]]
 NEVER = {
     ("DescribeAddonVersions", ()),
     ("DescribeAddonVersions", ("addonName", "kubernetesVersion")),
-    ("DescribeClusterVersions", ("clusterVersions", "versionStatus")),
-    ("DescribeClusterVersions", ("includeAll",)),
     ("DescribeLaunchTemplateVersions", ("Versions",)),
-    ("GetQueueAttributes", ("QueueUrl",)),
 }
 """The tool does not ask these, so no answer is recorded."""
 
@@ -52,34 +49,48 @@ def kept_by(name: str, *values: str) -> dict[str, Any]:
 
 
 @SCENES
-def test_whatever_is_listed(scene: str) -> None:
-    aws = DemoAws(MAKERS[scene].estate)
-    every_one = {"IncludeManagedResources": True}
-    ids = [each["InstanceId"] for each in instances(aws, **every_one)]
-    images = [each["ImageId"] for each in aws.ask("ec2", "DescribeImages", {})["Images"]]
-    subnets = [each["SubnetId"] for each in aws.ask("ec2", "DescribeSubnets", {})["Subnets"]]
-    groups = aws.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
-    names = [each["AutoScalingGroupName"] for each in groups]
+@pytest.mark.parametrize(
+    ("operation", "of", "name", "field"),
+    [
+        ("DescribeImages", "Images", "image-id", "ImageId"),
+        ("DescribeSubnets", "Subnets", "subnet-id", "SubnetId"),
+    ],
+)
+def test_a_filter_keeps_what_it_names(scene: str, operation: str, of: str, name: str, field: str) -> None:
+    items = DemoAws(MAKERS[scene].estate).ask("ec2", operation, {})[of]
+    ids = [each[field] for each in items]
+    assert len(ids) > 1
+    assert ask(scene, "ec2", operation, kept_by(name, *ids)) == {of: items}
+    assert ask(scene, "ec2", operation, kept_by(name, ids[1], "x-0")) == {of: items[1:2]}
+
+
+@SCENES
+def test_instances_are_kept_by_their_ids_those_of_auto_mode_too(scene: str) -> None:
+    items = instances(DemoAws(MAKERS[scene].estate), IncludeManagedResources=True)
+    ids = [each["InstanceId"] for each in items]
+    for wanted in (ids, ids[1:3]):
+        told = ask(scene, "ec2", "DescribeInstances", kept_by("instance-id", *wanted, "i-0"))["Reservations"]
+        assert [each["Instances"] for each in told] == [[each] for each in items if each["InstanceId"] in wanted]
+
+
+def test_groups_insights_and_notices_are_kept_by_what_is_named() -> None:
+    aws = DemoAws()
+    first, second = aws.ask("autoscaling", "DescribeAutoScalingGroups", {})["AutoScalingGroups"]
+    named = {"AutoScalingGroupNames": [second["AutoScalingGroupName"], "no"]}
+    assert ask("", "autoscaling", "DescribeAutoScalingGroups", named) == {"AutoScalingGroups": [second]}
+    assert first["AutoScalingGroupName"] != second["AutoScalingGroupName"]
+    insights = aws.ask("eks", "ListInsights", OURS)["insights"]
+    for versions in (["1.34"], ["1.34", "1.35", "1.36"]):
+        kept = {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": versions}
+        wanted = [each for each in insights if each["kubernetesVersion"] in versions]
+        assert ask("", "eks", "ListInsights", {**OURS, "filter": kept}) == {"insights": wanted} != {"insights": []}
+    others = {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}
+    assert ask("", "eks", "ListInsights", {**OURS, "filter": others}) == {"insights": []}
+    requests = aws.ask("ec2", "DescribeSpotInstanceRequests", {})
+    assert ask("", "ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")) == requests
     marked = kept_by("status-code", "marked-for-termination", "marked-for-stop")
-    asked: list[Asked] = [
-        ("ec2", "DescribeInstances", {**kept_by("instance-id", *ids), **every_one}),
-        ("ec2", "DescribeInstances", {**kept_by("instance-id", *ids[1:3], "i-0"), **every_one}),
-        ("ec2", "DescribeImages", kept_by("image-id", images[1], "ami-0")),
-        ("ec2", "DescribeSubnets", kept_by("subnet-id", *subnets[:2])),
-        ("ec2", "DescribeSpotInstanceRequests", marked),
-        ("ec2", "DescribeSpotInstanceRequests", kept_by("status-code", "fulfilled")),
-        ("autoscaling", "DescribeAutoScalingGroups", {"AutoScalingGroupNames": [*names[1:], "no"]}),
-        *(("eks", "ListInsights", {**OURS, "filter": kept}) for kept in INSIGHTS),
-    ]
-    for each in asked:
-        assert ask(scene, *each) == aws.ask(*each), each
+    assert ask("", "ec2", "DescribeSpotInstanceRequests", marked) == {"SpotInstanceRequests": []}
 
-
-INSIGHTS = [
-    {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": ["1.34"]},
-    {"categories": ["UPGRADE_READINESS"], "kubernetesVersions": ["1.34", "1.35", "1.36"]},
-    {"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]},
-]
 
 NOT_THERE: list[Asked] = [
     ("eks", "DescribeCluster", {"name": "x"}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.embedded.demo.files import read
-from tools.demo.aws.catalogue import OFFERED, Addon, cluster_versions, offered
+from tools.demo.aws.catalogue import OFFERED, cluster_versions, offered
 from tools.demo.aws.names import VERSION, Params, arn, at, given, our_cluster, role
 from tools.demo.aws.refused import invalid, missing
 from tools.demo.meta import Json, uid
@@ -60,7 +60,7 @@ def installed(name: str) -> Installed:
 
 
 def describe_addon_versions(params: Params) -> Json:
-    """What EKS offers, by any of the parameters; only the asked cluster version's compatibility is told."""
+    """What EKS offers; only the asked cluster version's compatibility is told."""
     asked = params.get("kubernetesVersion")
     versions = cluster_versions(asked)
     if not versions:
@@ -68,13 +68,8 @@ def describe_addon_versions(params: Params) -> Json:
     name = params.get("addonName")
     if name and name not in OFFERED:
         raise invalid(f"Addon {name} specified is not supported in {asked or VERSION} kubernetes version")
-    asked_for = (each for each in OFFERED.values() if name in (None, each.name) and _of(each, params))
+    asked_for = (each for each in OFFERED.values() if name in (None, each.name))
     return {"addons": [offered(each, versions) for each in asked_for]}
-
-
-def _of(addon: Addon, params: Params) -> bool:
-    said = {"types": addon.kind, "publishers": addon.publisher, "owners": addon.owner}
-    return all(value in params.get(key, [value]) for key, value in said.items())
 
 
 def describe_addon_configuration(params: Params) -> Json:

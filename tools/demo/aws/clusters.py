@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from tools.demo.aws.names import (
@@ -90,21 +89,9 @@ def _network() -> Json:
 
 
 def describe_cluster_versions(params: Params) -> Json:
-    """Those that are supported, newest first; with `includeAll` or by name or status the others, too."""
+    """Those that are supported, newest first."""
     versions = [_a_version(*row) for row in _CALENDAR]
-    names: Sequence[str] = params.get("clusterVersions") or ()
-    status = params.get("versionStatus") or str(params.get("status", "")).upper().replace("-", "_")
-    everything = bool(params.get("includeAll") or names or status)
-    kept = [
-        each
-        for each in versions
-        if (everything or each["versionStatus"] != _UNSUPPORTED)
-        and (not names or each["clusterVersion"] in names)
-        and status in ("", each["versionStatus"])
-        and (each["defaultVersion"] or not params.get("defaultOnly"))
-        and params.get("clusterType", "eks") == each["clusterType"]
-    ]
-    return {"clusterVersions": kept}
+    return {"clusterVersions": [each for each in versions if each["versionStatus"] != _UNSUPPORTED]}
 
 
 def supported() -> tuple[str, ...]:

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
-from tools.demo.aws.filters import Field, kept, tags
 from tools.demo.aws.names import CLUSTER_GROUP, Params, an_id, at, subnet_of
 from tools.demo.aws.pools import INSTANCE_TYPE, OWNED, Estate, Maker, Pool
-from tools.demo.aws.refused import Refused
+from tools.demo.aws.tags import tags
 from tools.demo.meta import Json, suffix
 from tools.demo.nodes import address, instance_id
 from tools.demo.world import ACCOUNT, CLUSTER, MACHINES, REGION, VPC, Machine
 
-_PREFIX = "i-"
-
-_FIELDS: Mapping[str, Field] = {
-    "availability-zone": lambda i: i["Placement"]["AvailabilityZone"],
-    "image-id": lambda i: i["ImageId"],
-    "instance-id": lambda i: i["InstanceId"],
-    "instance-lifecycle": lambda i: i.get("InstanceLifecycle", ""),
-    "instance-state-name": lambda i: i["State"]["Name"],
-    "instance-type": lambda i: i["InstanceType"],
-    "metadata-options.http-endpoint": lambda i: i["MetadataOptions"]["HttpEndpoint"],
-    "metadata-options.http-put-response-hop-limit": lambda i: i["MetadataOptions"]["HttpPutResponseHopLimit"],
-    "metadata-options.http-tokens": lambda i: i["MetadataOptions"]["HttpTokens"],
-    "private-dns-name": lambda i: i["PrivateDnsName"],
-    "private-ip-address": lambda i: i["PrivateIpAddress"],
-    "subnet-id": lambda i: i["SubnetId"],
-    "vpc-id": lambda i: i["VpcId"],
-}
-
 
 def describe_instances(estate: Estate, params: Params) -> Json:
-    """Reservations of one instance each; by `InstanceIds` or all, and of these what `Filters` keep. Those of EKS Auto
-    Mode are hidden unless managed ones are asked for (Get/ModifyManagedResourceVisibility)."""
+    """Reservations of one instance each. Those of EKS Auto Mode are hidden unless managed ones are asked for
+    (Get/ModifyManagedResourceVisibility)."""
     seen = [p for p in estate.pools if p.maker is not Maker.AUTO_MODE or params.get("IncludeManagedResources")]
     instances = [_an_instance(machine, pool) for pool in seen for machine in pool.machines]
-    asked = params.get("InstanceIds") or [each["InstanceId"] for each in instances]
-    _known(asked, {each["InstanceId"] for each in instances})
     return {
         "Reservations": [
             {
@@ -47,21 +25,9 @@ def describe_instances(estate: Estate, params: Params) -> Json:
                 "Groups": [],
                 "Instances": [each],
             }
-            for each in kept((i for i in instances if i["InstanceId"] in asked), params, _FIELDS)
+            for each in instances
         ]
     }
-
-
-def _known(asked: list[str], held: set[str]) -> None:
-    """EC2 refuses the whole request for one id that it does not know."""
-    for each in asked:
-        if not each.startswith(_PREFIX):
-            raise Refused("InvalidInstanceID.Malformed", f'Invalid id: "{each}"')
-    lost = [each for each in asked if each not in held]
-    if len(lost) == 1:
-        raise Refused("InvalidInstanceID.NotFound", f"The instance ID '{lost[0]}' does not exist")
-    if lost:
-        raise Refused("InvalidInstanceID.NotFound", f"The instance IDs '{', '.join(lost)}' do not exist")
 
 
 def launched(machine: Machine) -> datetime:
@@ -139,17 +105,10 @@ def _tags(machine: Machine, pool: Pool) -> dict[str, str]:
     }
 
 
-_STATES: Mapping[str, Field] = {
-    "instance-id": lambda request: request["InstanceId"],
-    "state": lambda request: request["State"],
-    "status-code": lambda request: request["Status"]["Code"],
-}
-
-
 def describe_spot_instance_requests(params: Params) -> Json:
     """One for each Spot instance, all of them fulfilled: nobody has a notice."""
     requests = [_spot_request(machine) for machine in MACHINES if machine.pool == "general"]
-    return {"SpotInstanceRequests": list(kept(requests, params, _STATES))}
+    return {"SpotInstanceRequests": requests}
 
 
 def _spot_request(machine: Machine) -> Json:

@@ -3,17 +3,14 @@ some are their owners' own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.demo.aws.filters import tags
 from tools.demo.aws.names import CLUSTER_GROUP, Params, at
 from tools.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Maker, Own, Pool
 from tools.demo.aws.refused import Refused
+from tools.demo.aws.tags import tags
 from tools.demo.meta import Json
 from tools.demo.world import ACCOUNT, CLUSTER
-
-_WORDS = ("$Latest", "$Default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +25,8 @@ class _Template:
 
 
 def describe_launch_template_versions(estate: Estate, params: Params) -> Json:
-    """The versions of one template, by id or name; without both, $Latest and $Default of all of them."""
-    name, ident = params.get("LaunchTemplateName"), params.get("LaunchTemplateId")
-    asked: Sequence[str] = params.get("Versions", ())
-    if name and ident:
-        text = "Exactly one of LaunchTemplateId and LaunchTemplateName must be specified"
-        raise Refused("InvalidParameterCombination", text)
-    if not name and not ident and not (asked and set(asked) <= set(_WORDS)):
-        raise Refused("MissingParameter", "The request must contain the parameter LaunchTemplateId")
-    templates = _named(estate, name, ident)
-    for version in asked:
-        if version not in (*_WORDS, templates[0].version):
-            text = f"Could not find the specified version {version} for the launch template with ID "
-            raise Refused("InvalidLaunchTemplateId.VersionNotFound", text + f"{templates[0].id}.")
+    """The newest version of one template, by id or name; without both, of all of them."""
+    templates = _named(estate, params.get("LaunchTemplateName"), params.get("LaunchTemplateId"))
     return {"LaunchTemplateVersions": [_a_version(each) for each in templates]}
 
 

@@ -3,24 +3,15 @@ owners."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tools.demo.aws.filters import Field, kept
 from tools.demo.aws.names import ZONES, Params, arn, at, subnet_of
 from tools.demo.aws.pools import INSTANCE_TYPE, OWNED, Estate, Pool
 from tools.demo.meta import Json
 from tools.demo.nodes import instance_id
 from tools.demo.world import Machine
 
-_FIELDS: Mapping[str, Field] = {}
-"""Of filters Auto Scaling knows those of tags alone here."""
-
 
 def describe_auto_scaling_groups(estate: Estate, params: Params) -> Json:
-    """By `AutoScalingGroupNames` or all, and of these what `Filters` keep; a name that no group has is left out."""
-    scaled = [pool for pool in estate.pools if pool.scaled]
-    asked = params.get("AutoScalingGroupNames") or [pool.group_name for pool in scaled]
-    return {"AutoScalingGroups": kept((_a_group(p) for p in scaled if p.group_name in asked), params, _FIELDS)}
+    return {"AutoScalingGroups": [_a_group(pool) for pool in estate.pools if pool.scaled]}
 
 
 def _template(pool: Pool) -> Json:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from tests.tools.demo.aws.questions import NAMED, OURS, instances, templates
+from tests.tools.demo.aws.questions import NAMED, OURS, instances, of_group, templates
 from tools.demo import objects, world
 from tools.demo.aws.demo_aws import DemoAws
 from tools.demo.aws.refused import Refused
@@ -71,7 +71,7 @@ def test_the_cluster_was_upgraded_before_its_new_nodes_were_made() -> None:
 
 
 def insight(name: str) -> Json:
-    found = AWS.ask("eks", "ListInsights", {**OURS, "filter": {"categories": ["UPGRADE_READINESS"]}})["insights"]
+    found = AWS.ask("eks", "ListInsights", OURS)["insights"]
     (one,) = (each for each in found if each["name"] == name)
     return dict(AWS.ask("eks", "DescribeInsight", {**OURS, "id": one["id"]})["insight"])
 
@@ -114,7 +114,8 @@ def test_nodes_are_behind(name: str, status: str, said: str) -> None:
 
 
 def test_the_calendar_says_that_this_version_costs_extra() -> None:
-    (told,) = AWS.ask("eks", "DescribeClusterVersions", {"clusterVersions": ["1.33"]})["clusterVersions"]
+    calendar = AWS.ask("eks", "DescribeClusterVersions", {})["clusterVersions"]
+    (told,) = (each for each in calendar if each["clusterVersion"] == "1.33")
     assert (told["versionStatus"], told["status"]) == ("EXTENDED_SUPPORT", "extended-support")
     assert told["endOfStandardSupportDate"] == datetime(2026, 7, 29, tzinfo=timezone.utc)
     assert told["endOfExtendedSupportDate"] == datetime(2027, 7, 29, tzinfo=timezone.utc)
@@ -122,7 +123,7 @@ def test_the_calendar_says_that_this_version_costs_extra() -> None:
 
 def metadata_of(group: str) -> Json:
     """The metadata options of its instances, which are all the same."""
-    held = instances(AWS, Filters=[{"Name": "tag:eks:nodegroup-name", "Values": [group]}])
+    held = of_group(AWS, group)
     (one,) = {json.dumps(each["MetadataOptions"], sort_keys=True) for each in held}
     return dict(json.loads(one))
 
@@ -141,7 +142,7 @@ def test_nobody_but_eks_made_the_templates_of_the_node_groups() -> None:
     for name in ("blue", "green"):
         group = AWS.ask("eks", "DescribeNodegroup", {**OURS, "nodegroupName": name})["nodegroup"]
         assert "launchTemplate" not in group
-        (first, *_) = instances(AWS, Filters=[{"Name": "tag:eks:nodegroup-name", "Values": [name]}])
+        (first, *_) = of_group(AWS, name)
         (ident,) = (tag["Value"] for tag in first["Tags"] if tag["Key"] == "aws:ec2launchtemplate:id")
         (template,) = (each for each in templates(AWS) if each["LaunchTemplateId"] == ident)
         assert template["LaunchTemplateName"].startswith("eks-")
@@ -168,10 +169,7 @@ def test_nothing_hears_of_spot_interruptions() -> None:
 
 
 def test_names_are_looked_up_on_a_spot_instance() -> None:
-    spot = {
-        each["PrivateIpAddress"]
-        for each in instances(AWS, Filters=[{"Name": "instance-lifecycle", "Values": ["spot"]}])
-    }
+    spot = {each["PrivateIpAddress"] for each in instances(AWS) if each.get("InstanceLifecycle") == "spot"}
     dns = [p for p in objects.objects()[kinds.PODS] if p["metadata"].get("labels", {}).get("k8s-app") == "kube-dns"]
     assert len(spot) == 2
     assert [p["status"]["hostIP"] in spot for p in dns].count(True) == 1
