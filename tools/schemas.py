@@ -18,6 +18,7 @@ from msgspec.json import schema_components
 
 from kubectl_eksdoc.core.model import (
     addon_codes,
+    addon_past_codes,
     check_codes,
     codes,
     dns_change_codes,
@@ -30,6 +31,8 @@ from kubectl_eksdoc.core.model import (
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.addon.after.result import AftermathResult
+from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.corefile.result import CorefileResult
@@ -59,6 +62,8 @@ _OF_COREFILES = (
     dns_codes.LAMEDUCK_UNKNOWN,
 )
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
+    AftermathResult: (*addon_past_codes.ALL, addon_codes.OBJECT_UNREAD),
+    DiffResult: addon_codes.ALL,
     CorefileResult: _OF_COREFILES,
     FleetResult: (),
     PermissionResult: (),
