@@ -45,7 +45,9 @@ from kubectl_eksdoc.render.metadata.result import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.result import FixResult
 from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.result import PermissionResult
+from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
+from kubectl_eksdoc.render.run.result import RunResult
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.snapshot.result import SnapshotResult
 from tools.codes_page import EVERY
@@ -73,6 +75,8 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
     ActiveProbeResult: metadata_probe_codes.ALL,
     FixResult: (),
+    RehearsalResult: codes.ALL,
+    RunResult: codes.ALL,
     InterruptionResult: interruption_codes.ALL,
     LameduckResult: dns_codes.ALL,
     MeasureResult: dns_measure_codes.ALL,
