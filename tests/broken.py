@@ -30,7 +30,7 @@ def _broken(document: dict[str, Any], free: tuple[str, ...]) -> Iterator[tuple[s
             yield f"more in {path}", _changed(document, (*at, "unexpectedField"), 1)
         if at and isinstance(at[-1], str):
             yield f"no {path}", _changed(document, at, _DROPPED)
-        if at and path not in free:
+        if at and path not in free and value is not None:
             yield f"other {path}", _changed(document, at, "" if isinstance(value, (list, dict)) else [])
 
 

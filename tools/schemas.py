@@ -18,6 +18,7 @@ from msgspec.json import schema_components
 
 from kubectl_eksdoc.core.model import (
     addon_codes,
+    addon_past_codes,
     check_codes,
     codes,
     dns_change_codes,
@@ -30,6 +31,8 @@ from kubectl_eksdoc.core.model import (
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.addon.after.result import AftermathResult
+from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.corefile.result import CorefileResult
@@ -42,7 +45,9 @@ from kubectl_eksdoc.render.metadata.result import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.result import FixResult
 from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.result import PermissionResult
+from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
+from kubectl_eksdoc.render.run.result import RunResult
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.snapshot.result import SnapshotResult
 from tools.codes_page import EVERY
@@ -59,6 +64,8 @@ _OF_COREFILES = (
     dns_codes.LAMEDUCK_UNKNOWN,
 )
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
+    AftermathResult: (*addon_past_codes.ALL, addon_codes.OBJECT_UNREAD),
+    DiffResult: addon_codes.ALL,
     CorefileResult: _OF_COREFILES,
     FleetResult: (),
     PermissionResult: (),
@@ -68,6 +75,8 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
     ActiveProbeResult: metadata_probe_codes.ALL,
     FixResult: (),
+    RehearsalResult: codes.ALL,
+    RunResult: codes.ALL,
     InterruptionResult: interruption_codes.ALL,
     LameduckResult: dns_codes.ALL,
     MeasureResult: dns_measure_codes.ALL,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
+from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.look import Look
 
 View = TypeVar("View")
@@ -40,7 +40,7 @@ class Formats(Generic[View]):
 def documents(result: Callable[[View], object]) -> Mapping[str, Format[View]]:
     """The same result, a `Printed` structure, as JSON and as YAML."""
 
-    def document(view: View) -> Json:
+    def document(view: View) -> Any:
         from kubectl_eksdoc.render.result import plain
 
         return plain(result(view))

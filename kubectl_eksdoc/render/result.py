@@ -16,6 +16,7 @@ from msgspec import UNSET as UNSET
 from msgspec import Meta as Meta
 from msgspec import Struct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
+from msgspec import field as field
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -23,7 +24,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.core.model.findings import Severity, Status, When
 from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.render.encode import Json, plain_value
+from kubectl_eksdoc.render.encode import plain_value
 from kubectl_eksdoc.render.times import rfc3339
 
 Text = Annotated[str, Meta(min_length=1)]
@@ -57,6 +58,8 @@ class Printed(Struct, **_OPTIONS):
     @classmethod
     def filled(cls: type[_P], facts: object = None, **given: object) -> _P:
         """Each field as given, or else what `facts` call by its name, in the form that its type says."""
+        if wrong := given.keys() - set(cls.__struct_fields__):
+            raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(wrong))}")
         return cls(**{name: form(given[name] if name in given else getattr(facts, name)) for name, form in _forms(cls)})
 
 
@@ -69,10 +72,9 @@ LEFT_OUT = _LeftOut()
 """Facts for `Printed.filled` of which every field is left out that is not given."""
 
 
-def plain(result: object) -> Json:
-    """In JSON's types, as the encoders take it."""
-    document: Json = to_builtins(result)
-    return document
+def plain(result: object) -> Any:
+    """In JSON's types, as the encoders take it; its lists are tuples."""
+    return to_builtins(result)
 
 
 @cache

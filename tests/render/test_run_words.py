@@ -14,9 +14,10 @@ from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.record.words import cordoned_only, placed
 from kubectl_eksdoc.render.rehearsal.words import differences
-from kubectl_eksdoc.render.run.document import document
+from kubectl_eksdoc.render.run.result import RunResult
 from kubectl_eksdoc.render.run.view import RunView
 from kubectl_eksdoc.render.run.words import against_plan, verdict
+from tests.reading import printed
 from tests.rehearsed import rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
@@ -49,7 +50,7 @@ def test_the_result_says_where_the_difference_came_from() -> None:
     took_s = estimate.p50_s + 57
     view = ended(replace(rehearsed_demo().record, ended_s=took_s, drained_s=None, causes=causes))
     assert against_plan(view)[0].endswith("within p95 (6m18s): starting +1m35s, stopping -40s.")
-    errors: Any = document(view)["errors"]
+    errors: Any = printed(RunResult.of(view))["errors"]
     assert errors["p50"] == pytest.approx(57) and errors["p95"] == pytest.approx(took_s - estimate.p95_s, abs=0.01)
     assert errors["causes"][0] == {"cause": "stopping", "seconds": -40.0}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.addon.view import AddonView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,10 +19,10 @@ def _wide(view: AddonView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: AddonView) -> Json:
-    from kubectl_eksdoc.render.addon.document import document
+def _result(view: AddonView) -> object:
+    from kubectl_eksdoc.render.addon.result import DiffResult
 
-    return document(view)
+    return DiffResult.of(view)
 
 
-FORMATS: Formats[AddonView] = Formats("an add-on's update", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[AddonView] = Formats("an add-on's update", {"table": _table, "wide": _wide, **documents(_result)})

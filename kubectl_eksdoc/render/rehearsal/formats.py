@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.view import RecordView
@@ -20,10 +19,10 @@ def _wide(view: RecordView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: RecordView) -> Json:
-    from kubectl_eksdoc.render.rehearsal.document import document
+def _result(view: RecordView) -> object:
+    from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
 
-    return document(view)
+    return RehearsalResult.of(view)
 
 
 def _markdown(view: RecordView, look: Look) -> str:
@@ -33,5 +32,5 @@ def _markdown(view: RecordView, look: Look) -> str:
 
 
 FORMATS: Formats[RecordView] = Formats(
-    "a rehearsal", {"table": _table, "wide": _wide, **documents(_document), "markdown": _markdown}
+    "a rehearsal", {"table": _table, "wide": _wide, **documents(_result), "markdown": _markdown}
 )

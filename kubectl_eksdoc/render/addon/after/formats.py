@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.addon.after.view import AfterView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,12 +19,10 @@ def _wide(view: AfterView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: AfterView) -> Json:
-    from kubectl_eksdoc.render.addon.after.document import document
+def _result(view: AfterView) -> object:
+    from kubectl_eksdoc.render.addon.after.result import AftermathResult
 
-    return document(view)
+    return AftermathResult.of(view)
 
 
-FORMATS: Formats[AfterView] = Formats(
-    "an add-on's past update", {"table": _table, "wide": _wide, **documents(_document)}
-)
+FORMATS: Formats[AfterView] = Formats("an add-on's past update", {"table": _table, "wide": _wide, **documents(_result)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -20,12 +19,10 @@ def _wide(view: TerraformView, look: Look) -> str:
     return wide(view, look)
 
 
-def _document(view: TerraformView) -> Json:
-    from kubectl_eksdoc.render.addon.terraform.document import document
+def _result(view: TerraformView) -> object:
+    from kubectl_eksdoc.render.addon.terraform.result import of_plan
 
-    return document(view)
+    return of_plan(view)
 
 
-FORMATS: Formats[TerraformView] = Formats(
-    "an add-on's update", {"table": _table, "wide": _wide, **documents(_document)}
-)
+FORMATS: Formats[TerraformView] = Formats("an add-on's update", {"table": _table, "wide": _wide, **documents(_result)})
