@@ -17,11 +17,14 @@ from kubectl_eksdoc.core.model.placement import HostPort, Placement, PodTerm, Re
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.selectors import from_parts
 from kubectl_eksdoc.core.model.storage import Claim, StorageClass
+from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, settled
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.plan.drain.survey import survey
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
@@ -269,3 +272,12 @@ def test_a_single_that_finds_no_place_beside_itself_is_evicted_and_the_plan_says
     (said,) = [f.message for f in plan.findings if f.code.name == "single-replica"]
     assert single.manner.means is Means.EVICTION
     assert said.endswith("it is not restarted instead: no node has a place for a second one while it is there")
+
+
+@pytest.mark.parametrize("seed", (4, 27, 46))
+def test_no_more_orders_are_tried_once_a_single_has_no_place_for_all_is_chosen_again_without_it(seed: int) -> None:
+    cluster = small(seed)
+    world = survey(cluster, targets_of(cluster), replace(SURGES, effort=2000))
+    after, _, chosen = settled(world)
+    assert after.no_second and len(chosen.tried) > 1
+    assert len(choose(world, judge_pods(world, world.accepted)).tried) == 1

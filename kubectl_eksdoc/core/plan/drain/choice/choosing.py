@@ -41,7 +41,7 @@ def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
         p.pod.uid
         for on in before.pods.values()
         for p in on
-        if p.manner.means is Means.RESTART and p.verdict is not PodVerdict.BLOCKED
+        if p.said and p.manner.means is Means.RESTART and p.verdict is not PodVerdict.BLOCKED
     }
     kept = (p.pod.uid for on in after.pods.values() for p in on if going and p.verdict is PodVerdict.BLOCKED)
     return frozenset(going.intersection(kept))
@@ -50,12 +50,18 @@ def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
 def choose(world: Survey, judgement: Judgement) -> Chosen:
     """Order what can go, and reserve places for it.
 
-    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
+    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then. No more
+    orders are tried once the best so far leaves a single that is to be restarted without a place: see `settled`.
     """
-    clock = Clock(world)
+    clock, before = Clock(world), judgement
     while True:
         trials = Trials(world, work_of(world, judgement), clock)
-        best, tried = best_of(world, trials, partial(_finished, world, judgement, trials, clock))
+        best, tried = best_of(
+            world,
+            trials,
+            partial(_finished, world, judgement, trials, clock),
+            lambda found: world.policy.surge_singles and bool(without_a_second(before, found.judgement)),
+        )
         if not best.order.refused:
             return replace(best, tried=tried)
         # Others may have had their places in the successors of the nodes that are left out now: all begins anew.

@@ -29,10 +29,13 @@ ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
 """In which order the named orders are tried when there is not room for all nodes at once."""
 
 
-def best_of(world: Survey, trials: Trials, finish: Callable[[Trial], Chosen]) -> tuple[Chosen, tuple[Tried, ...]]:
+def best_of(
+    world: Survey, trials: Trials, finish: Callable[[Trial], Chosen], in_vain: Callable[[Chosen], bool]
+) -> tuple[Chosen, tuple[Tried, ...]]:
     """The best of what comes of the orders that are tried, and all of them, the best first.
 
     `finish` makes of a trial all that comes of it; what the ground holds at the end is what the best has reserved.
+    `in_vain`: the best so far shows already that everything has to be chosen again.
     """
     search = _Search(world, trials)
     made: list[tuple[Score, int, Chosen, Trial]] = []
@@ -45,7 +48,7 @@ def best_of(world: Survey, trials: Trials, finish: Callable[[Trial], Chosen]) ->
         search.best = made[0][3]
         spent += evictions
         cut = not search.forced and spent + evictions > world.policy.effort
-        if cut or search.good_enough(made[0][2]):
+        if cut or search.good_enough(made[0][2]) or (made[0][2] is found and in_vain(found)):
             break
     _, _, best, trial = made[0]
     if trials.latest is not trial:
