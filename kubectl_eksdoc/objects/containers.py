@@ -93,11 +93,13 @@ def _container(given: Described, fares: Fares, init: bool) -> Container:
 
 
 def _values(variables: Iterable[Variable]) -> Iterator[tuple[str, str]]:
-    """Of those that are looked at, "" for one without a value; one that comes from elsewhere has none here."""
+    """Of those that are looked at, and of any that is empty; one that comes from elsewhere has none here."""
     for each in variables:
-        if each.name in TOLD_VARIABLES and not bytes(each.value_from):
+        if each.name and not bytes(each.value_from):
             value = msgspec.json.decode(each.value) if bytes(each.value) else ""
-            yield each.name, value if isinstance(value, str) else ""
+            value = value if isinstance(value, str) else ""
+            if each.name in TOLD_VARIABLES or not value:
+                yield each.name, value
 
 
 def _ended_as(fares: Fares) -> str:

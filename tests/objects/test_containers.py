@@ -53,6 +53,7 @@ def test_with_what_it_was_started() -> None:
     ]
     told += [{"name": "AWS_DEFAULT_REGION", "valueFrom": {"configMapKeyRef": {}}}]
     assert only({}, env=told).values == (("AWS_REGION", ""), ("AWS_EC2_METADATA_DISABLED", "true")), "no other value"
+    assert only({}, env=[{"name": "REGION", "value": ""}, told[2]]).values == (("REGION", ""),), "it is given nothing"
     assert only({}, envFrom=[{"secretRef": {"name": "s"}}]).more_variables and not only({}, envFrom=[]).more_variables
 
 

@@ -8,14 +8,17 @@ from enum import Enum
 TOLD_VARIABLES = frozenset(
     {
         "AWS_EC2_METADATA_DISABLED",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
         "AWS_REGION",
         "AWS_DEFAULT_REGION",
         "ENABLE_SQS_TERMINATION_DRAINING",
+        "EXTERNAL_DNS_PROVIDER",
+        "NRIA_DISABLE_CLOUD_METADATA",
         "RUN_WITH_IRSA",
         "RUN_IN_CONTAINER",
     }
 )
-"""The only variables whose values are looked at: any other may be a secret."""
+"""The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
 
 
 class Runs(Enum):
@@ -33,7 +36,7 @@ class Container:
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
     are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
     for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none. `init`: an
-    init container. `values`: of the variables in `TOLD_VARIABLES`, as far as the pod has them itself."""
+    init container. `values`: of the variables in `TOLD_VARIABLES`, and of empty ones, if the pod has them itself."""
 
     name: str
     image: str = ""

@@ -81,12 +81,12 @@ class Judged:
 
     def affected(self, pod: Pod, inside: Inside = Inside()) -> AffectedPod | None:
         """None: it is not, as far as that can be told from outside."""
-        if pod.calls.host_network or pod.finished or never_asks(inside.started):
+        if pod.calls.host_network or pod.finished:
             return None
         program = program_of(pod)
         if inside.seen is not None and self.here.reach is not Reach.REACHABLE:
             return self._broken(pod, program, inside.seen)
-        if not cut_off(self.here, self.later):
+        if never_asks(inside.started) or not cut_off(self.here, self.later):
             return None
         has_role = _has_role(pod, self.identities)
         if program is None:
@@ -115,7 +115,7 @@ class Judged:
         effect, why = Effect.POSSIBLE, f"it may look for {_listed([*needs.surely, *needs.may])} there"
         if program.only_if:
             why = f"it looks for {_listed(needs.may)} there if {program.only_if}"
-            effect = Effect.NO_KNOWN_NEED if _runs_well(pod, inside) else Effect.POSSIBLE
+            effect = Effect.NO_KNOWN_NEED if self._does_without(pod, inside) else Effect.POSSIBLE
         elif inside.started is None and needs.may:
             why = f"whether it was given {_listed(needs.may)} is not known"
         elif not needs.surely:
@@ -127,6 +127,13 @@ class Judged:
         elif worst.reach is Reach.CUT_OFF:
             effect, why = Effect.WILL_BREAK, f"it looks for {_listed(needs.surely)} there"
         return AffectedPod(pod, effect, why, where, self._way_out(pod, program), str(program.source))
+
+    def _does_without(self, pod: Pod, inside: Inside) -> bool:
+        """It is Ready, its log was read, and the next node gives it no less than this one."""
+        if self.here.reach is not Reach.CUT_OFF and self.later.reach in (Reach.CUT_OFF, Reach.V1_ONLY):
+            same = self.here.reach is self.later.reach
+            return same and _runs_well(pod, inside)
+        return _runs_well(pod, inside)
 
     def _outlives(self, pod: Pod, needs: Needs, inside: Inside) -> bool:
         """It needs nothing but credentials, was cut off all the time as far as is known, and its log was read."""

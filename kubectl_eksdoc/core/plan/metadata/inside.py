@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.log_lines import Read, Seen, read
-from kubectl_eksdoc.core.plan.metadata.programs import Started, needs_of, program_of, program_of_image
+from kubectl_eksdoc.core.plan.metadata.programs import Started, needs_of, never_asks, program_of, program_of_image
 
 MOST = 60
 _STEADY = timedelta(minutes=15)
@@ -92,13 +92,16 @@ def _failing(container: Container) -> bool:
 
 
 def started_of(containers: Sequence[Container]) -> Started | None:
-    """Of the program that is known, else of the first: the others stand beside it."""
+    """Of the program that is known, else of the first that may ask the service: the others stand beside it."""
     running = [each for each in containers if not each.init]
     known = (each for each in running if program_of_image(each.image) is not None)
-    which = next(known, running[0] if running else None)
-    if which is None:
-        return None
-    return Started(which.arguments, which.variables, which.more_variables, which.values)
+    asking = (each for each in running if not never_asks(_started(each)))
+    which = next(known, None) or next(asking, running[0] if running else None)
+    return None if which is None else _started(which)
+
+
+def _started(container: Container) -> Started:
+    return Started(container.arguments, container.variables, container.more_variables, container.values)
 
 
 def inside(
@@ -106,11 +109,17 @@ def inside(
     asked: Sequence[LogOf],
     logs: Mapping[LogOf, str | Absent | Unknown],
 ) -> Inside:
-    """`asked`: its logs in the order of `logs_of`; those that were not read are unknown where no other tells."""
+    """`asked`: its logs in the order of `logs_of`; those that were not read are unknown where no other tells. What a
+    container lacks that never asks the service, the service would not give it."""
     if isinstance(containers, (Absent, Unknown)):
         return Inside(unknown=(_unknown(containers),))
     told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
-    logs_read = [read(text) for text in told if isinstance(text, str)]
+    silent = {each.name for each in containers if never_asks(_started(each))}
+    logs_read = [
+        Read(another=found.another) if log.container in silent else found
+        for log, text in zip(asked, told, strict=True)
+        if isinstance(text, str) and (found := read(text))
+    ]
     first = {name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in Read.__slots__}
     untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
     return Inside(started_of(containers), first["symptom"], untold, first["another"], first["weak"])

@@ -73,13 +73,13 @@ def _lowered() -> tuple[tuple[str, LogLine], ...]:
 
 
 def read(log: str) -> Read:
-    """The last line of each kind; a symptom that was printed after another cause is the later word."""
+    """The last line of each kind; a symptom, weak or not, that was printed after another cause is the later word."""
     found = Read()
     for seen in _told(log):
         if seen.said.lacks == NOTHING:
             found = Read(found.symptom, found.weak, seen)
         elif seen.said.weak:
-            found = Read(found.symptom, seen, found.another)
+            found = Read(found.symptom, seen)
         else:
             found = Read(seen, found.weak)
     return found
@@ -99,5 +99,5 @@ def _told(log: str) -> Iterator[Seen]:
     for line in log.splitlines():
         lowered = line.lower()
         said = next((each for text, each in _lowered() if text in lowered), None)
-        if said is not None and not any(well in line for well in _SAID_WELL):
+        if said is not None and not (said.weak and any(well in line for well in _SAID_WELL)):
             yield Seen(said, hidden(line.strip())[:LONGEST])

@@ -14,6 +14,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.core.rules.keeping.digests import MARK
 from kubectl_eksdoc.core.rules.upgrades.images import by_image, tag_of
 
 
@@ -24,6 +25,15 @@ class Need(str, Enum):
     VPC = "the id of its VPC"
     METADATA = "metadata of its instance"
     CREDENTIALS = "credentials"
+
+
+_SHELLS = ("sh", "bash", "ash", "dash")
+_VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """With those of a command that is one argument, as a shell takes it after ``-c``."""
+    return [word for each in arguments for word in (each.split() if any(map(str.isspace, each)) else [each])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +47,42 @@ class Started:
     more_variables: bool = False
     values: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def by_shell(self) -> bool:
+        """A shell starts it, so that a flag that is not seen may be given all the same."""
+        return bool(self.arguments) and self.arguments[0].rpartition("/")[2] in _SHELLS
+
     def flag(self, name: str) -> str | None:
-        """The value of a flag, "" if it is empty; None: it is not given."""
-        for at, argument in enumerate(self.arguments):
+        """The value of a flag, "" if it is empty, ``?`` if a variable or a digest of a snapshot stands for it; None:
+        it is not given."""
+        words = _words(self.arguments)
+        for at, argument in enumerate(words):
             flag, equals, value = argument.partition("=")
             if flag != name:
                 continue
-            following = self.arguments[at + 1] if at + 1 < len(self.arguments) else "-"
-            return value if equals else "true" if following.startswith("-") else following
+            following = words[at + 1] if at + 1 < len(words) else "-"
+            return self._filled(value if equals else "true" if following.startswith("-") else following)
         return None
+
+    def _filled(self, value: str) -> str:
+        variable = _VARIABLE.fullmatch(value)
+        if variable is None:
+            return "?" if "$" in value or MARK in value else value
+        known = self.variable(variable.group(1))
+        return "?" if known is None else known
 
     def variable(self, name: str) -> str | None:
         """As `flag`; of a variable whose value is not known it is ``?``."""
-        return dict(self.values).get(name, "?") if name in self.variables else None
+        if name not in self.variables:
+            return None
+        value = dict(self.values).get(name, "?")
+        return "?" if value.startswith(MARK) else value
 
     def given(self, name: str) -> bool | None:
         """Whether a flag, or a variable, has a value; None where that is not known."""
         if name.startswith("-"):
-            return bool(self.flag(name))
+            value = self.flag(name)
+            return None if value is None and self.by_shell else bool(value)
         value = self.variable(name)
         return None if value is None and self.more_variables else bool(value)
 
@@ -169,6 +197,7 @@ def _met(program: Program, need: Need, started: Started | None, has_role: bool) 
 
 
 _FILES = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_PROFILE")
+_ADDRESSES = ("169.254.169.254", "fd00:ec2::254")
 _DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 
 
@@ -181,7 +210,9 @@ def never_asks(started: Started | None) -> bool:
     or to ask another one."""
     if started is None:
         return False
-    return (started.variable(_DISABLED) or "").lower() == "true" or bool(started.variable(_ELSEWHERE))
+    elsewhere = started.variable(_ELSEWHERE) or "?"
+    disabled = (started.variable(_DISABLED) or "").lower() == "true"
+    return disabled or not (elsewhere == "?" or any(address in elsewhere.lower() for address in _ADDRESSES))
 
 
 def _all_hold(conditions: Sequence[str], pod: Pod, started: Started | None) -> bool | None:
@@ -207,6 +238,8 @@ def _holds(condition: str, pod: Pod, started: Started | None) -> bool | None:
     if not name.startswith("-") and name not in started.variables and started.more_variables:
         return None
     value = started.flag(name) if name.startswith("-") else started.variable(name)
+    if value is None and name.startswith("-") and started.by_shell:
+        return None
     if not wanted:
         return bool(value) and str(value).lower() != "false"
     return None if value == "?" else (value or "").lower() in wanted.lower().split("|")

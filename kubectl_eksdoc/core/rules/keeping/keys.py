@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.branches import POD_ENI
+from kubectl_eksdoc.core.model.containers import TOLD_VARIABLES
 from kubectl_eksdoc.core.model.coredns import COREFILE
 from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS
 from kubectl_eksdoc.core.model.pods import JUDGED_ANNOTATIONS
@@ -56,11 +57,15 @@ VARIABLES = frozenset(
         # Of the add-ons' own DaemonSets, as EKS makes them; vpc-cni's come from its chart.
         *("CLUSTER_ENDPOINT", "CLUSTER_IP", "ENABLE_PREFIX_DELEGATION", "MY_NODE_NAME", "MY_POD_NAME", "VPC_ID"),
         *("CSI_ENDPOINT", "CSI_NODE_NAME", "EKS_CLUSTER_NAME"),
+        *TOLD_VARIABLES,
     )
 )
 
 FLAGS = frozenset(
-    (ARGUMENT, "--cluster-name", "--aws-region", "--aws-vpc-id", "--v", "--endpoint", "--csi-address", "-conf")
+    (
+        *(ARGUMENT, "--cluster-name", "--aws-region", "--aws-vpc-id", "--v", "--endpoint", "--csi-address", "-conf"),
+        *("--cloud-provider", "--provider", "--metadata-sources"),  # who asks the metadata service for what
+    )
 )
 
 CONFIG = frozenset(

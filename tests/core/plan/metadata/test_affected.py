@@ -28,6 +28,7 @@ CERTS, HANDLER = "jetstack/cert-manager-controller:v1.18.0", "aws-node-terminati
 QUEUE = "ENABLE_SQS_TERMINATION_DRAINING"
 PASSWORD = "FATAL: password authentication failed"
 WHOLE = ("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")
+GIVEN = ("REGION", "CLUSTER_VPC_ID", "CLUSTER_NAME", "AWS_ACCOUNT_ID")
 BY_QUEUE = {"variables": (QUEUE, "AWS_REGION"), "values": ((QUEUE, "true"),)}
 OFF = {"variables": ("AWS_EC2_METADATA_DISABLED",), "values": (("AWS_EC2_METADATA_DISABLED", "true"),)}
 
@@ -82,6 +83,13 @@ WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
     ("26 EBS node", pod(EBS, owner="DaemonSet/ebs-csi-node"), inside(), None),
     ("26 EBS node, IMDS alone", pod(EBS, owner="DaemonSet/x"), inside("--metadata-sources=imds"), WILL),
     ("29 gateway controller with a role, its log", pod(GATEWAY, IRSA, ready=False), inside(log=V1_LINE), BROKEN),
+    (
+        "29 gateway controller, empty variables",
+        pod(GATEWAY, IRSA),
+        inside(variables=GIVEN, values=tuple((name, "") for name in GIVEN)),
+        WILL,
+    ),
+    ("29 gateway controller, variables", pod(GATEWAY, IRSA), inside(variables=GIVEN), None),
     ("29 any program with a role, its log", pod("own/app:1", IRSA, ready=False), inside(log=V1_LINE), BROKEN),
     ("30 the network of the host", pod(LBC, host=True), inside(), None),
     ("30 Pod Identity", pod("own/app:1", RoleBy.POD_IDENTITY), inside(), None),
@@ -91,6 +99,15 @@ WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
     ("31 redis", pod("redis:7"), inside(), None),
     ("an app of which nothing is known", pod(), inside(), NO_NEED),
     ("29 cert-manager, Ready, nothing in its log", pod(CERTS, ready=True), inside(), NO_NEED),
+    ("24 autoscaler, by a shell", pod(AUTOSCALER), inside("sh", "-c", f"./cluster-autoscaler {AWS} --v=4"), WILL),
+    ("24 autoscaler, a provider by a variable", pod(AUTOSCALER), inside("--cloud-provider=$(CLOUD)"), POSSIBLE),
+    (
+        "33 autoscaler, its provider a digest of a snapshot",
+        pod(AUTOSCALER),
+        inside("--cloud-provider=eksdoc-digest:0123456789abcdef"),
+        POSSIBLE,
+    ),
+    ("24 autoscaler, by a script", pod(AUTOSCALER), inside("/bin/sh", "/run.sh"), POSSIBLE),
     ("29 cert-manager, not looked into", pod(CERTS, ready=True), inside(unread=True), POSSIBLE),
     ("29 cert-manager, its log", pod(CERTS, ready=True), inside(log=NO_ROLE), BROKEN),
     ("29 Karpenter without a region", pod("karpenter/controller:1.6.0", IRSA), inside(), WILL),
@@ -115,6 +132,15 @@ def test_who_reaches_it_now_and_later_is_not_affected() -> None:
     assert effect(pod(LBC), inside(), FREE, FREE) is None
     assert effect(pod(), inside(), FREE, UNKNOWN) is None, "what is not known is said of the node"
     assert effect(pod(LBC, IRSA), inside(log=NO_ROLE), FREE, FREE) is None, "something else is wrong"
+
+
+def test_who_runs_well_with_the_service_may_not_do_without() -> None:
+    only = verdict(MetadataOptions("optional", 1), POD)
+    certs = pod(CERTS, ready=True)
+    assert effect(certs, inside(), FREE, CUT) is POSSIBLE
+    assert effect(certs, inside(), FREE, only) is POSSIBLE
+    assert effect(certs, inside(), only, CUT) is POSSIBLE
+    assert effect(certs, inside(), only, only) is NO_NEED and effect(certs, inside(), CUT, FREE) is NO_NEED
 
 
 def test_a_log_tells_whatever_ec2_refuses() -> None:

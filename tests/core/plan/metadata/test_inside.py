@@ -93,6 +93,17 @@ def test_with_what_the_known_program_was_started() -> None:
     assert started_of((GOOD,)) == Started() and started_of(()) is None
 
 
+def test_a_container_that_never_asks_says_nothing_of_those_beside_it() -> None:
+    name = "AWS_EC2_METADATA_DISABLED"
+    mesh = Container("mesh", variables=(name,), runs=Runs.RUNNING, values=((name, "true"),))
+    app = replace(CRASHING, name="app")
+    mesh_log, lacks = LogOf("shop", "p", "mesh"), "no EC2 IMDS role found"
+    found = inside((mesh, app), (mesh_log, BEFORE), {mesh_log: "fine", BEFORE: lacks})
+    assert found.seen is not None and found.started == Started()
+    assert inside((mesh, app), (mesh_log, BEFORE), {mesh_log: lacks, BEFORE: "fine"}).seen is None
+    assert started_of((mesh,)) == Started((), (name,), False, ((name, "true"),))
+
+
 def test_what_is_found() -> None:
     text = "all is well\nfailed to get VPC ID: timeout\n"
     found = inside((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: "well", BEFORE: text})

@@ -52,6 +52,11 @@ def test_other_troubles_are_none(log: str) -> None:
     assert last_symptom(log) is None
 
 
+@pytest.mark.parametrize("well", ['{"status":200,"error":"EC2MetadataError: failed"}', "200 OK; EC2MetadataError"])
+def test_a_status_of_another_request_takes_no_symptom_away(well: str) -> None:
+    assert last_symptom(well) is not None
+
+
 def test_a_line_has_no_credentials() -> None:
     said = 'no EC2 IMDS role found: {"AccessKeyId": "ASIAEXAMPLEEXAMPLE", "SecretAccessKey": "hunter2hunter2"}'
     seen = last_symptom(said)
@@ -67,6 +72,7 @@ def test_another_cause_that_is_named_after_a_symptom_stands_beside_it() -> None:
     first, then = "no EC2 IMDS role found\n", 'FATAL: password authentication failed for user "app"\n'
     assert read(first + then).another is not None and read(first + then).symptom is not None
     assert read(then + first).another is None, "the later word counts"
+    assert read(f"{then}dial tcp 169.254.169.254:80: i/o timeout\n").another is None, "a weak one as well"
     assert read(then).symptom is None and tells(then), "a snapshot keeps it"
 
 

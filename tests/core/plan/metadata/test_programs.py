@@ -113,7 +113,32 @@ def test_an_sdk_that_must_not_ask(value: str, never: bool) -> None:
     name = "AWS_EC2_METADATA_DISABLED"
     assert never_asks(Started((), (name,), False, ((name, value),))) is never
     assert not never_asks(Started((), (name,))) and not never_asks(None)
-    assert never_asks(Started((), ("AWS_EC2_METADATA_SERVICE_ENDPOINT",))), "it asks somebody else"
+
+
+@pytest.mark.parametrize(
+    ("value", "never"),
+    [("http://proxy.kube-system", True), ("http://[fd00:ec2::254]", False), ("http://169.254.169.254", False)],
+)
+def test_another_endpoint_is_none_of_the_service(value: str, never: bool) -> None:
+    name = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+    assert never_asks(Started((), (name,), False, ((name, value),))) is never
+    assert not never_asks(Started((), (name,))), "where it leads is not known"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value", "given"),
+    [
+        (("sh", "-c", "exec /controller --region=x --v=4"), "x", True),
+        (("/bin/sh", "-c", "/run.sh"), None, None),
+        (("/controller",), None, False),
+        (("--region=$(REGION)",), "?", True),
+        (("--region=$(EMPTY)",), "", False),
+        (("bash", "-c", "/controller --region $REGION"), "?", True),
+    ],
+)
+def test_flags_within_a_command_of_a_shell(arguments: tuple[str, ...], value: str | None, given: bool | None) -> None:
+    started = Started(arguments, ("REGION", "EMPTY"), False, (("EMPTY", ""),))
+    assert (started.flag("--region"), started.given("--region")) == (value, given)
 
 
 @given(some.text())

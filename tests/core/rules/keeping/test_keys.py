@@ -110,6 +110,12 @@ def test_words_stay_as_many(words: list[str]) -> None:
     assert len(KEEP.words(words)) == len(words)
 
 
+def test_what_says_whether_the_metadata_service_is_asked_stays() -> None:
+    words = ["--cloud-provider=aws", "--provider", "aws", "--metadata-sources=imds"]
+    assert KEEP.words(words) == words
+    assert KEEP.variable("EXTERNAL_DNS_PROVIDER", "aws") == "aws"
+
+
 def test_flags_stay_by_name() -> None:
     assert KEEP.words(["--cluster-name", "prod", "--v=2"]) == ["--cluster-name", "prod", "--v=2"]
     name, _, value = KEEP.words(["--token=abc"])[0].partition("=")
