@@ -39,6 +39,7 @@ from kubectl_eksdoc.render.corefile.result import CorefileResult
 from kubectl_eksdoc.render.dns.result import LameduckResult
 from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
 from kubectl_eksdoc.render.dns_measure.result import MeasureResult
+from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.fleet.result import FleetResult
 from kubectl_eksdoc.render.interruption.result import InterruptionResult
 from kubectl_eksdoc.render.metadata.result import ProbeResult
@@ -80,6 +81,7 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     InterruptionResult: interruption_codes.ALL,
     LameduckResult: dns_codes.ALL,
     MeasureResult: dns_measure_codes.ALL,
+    PlanResult: codes.ALL,
     ProbeResult: metadata_codes.ALL,
 }
 """Which finding codes each may hold."""
