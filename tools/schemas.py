@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import sys
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
@@ -39,6 +40,7 @@ from kubectl_eksdoc.render.corefile.result import CorefileResult
 from kubectl_eksdoc.render.dns.result import LameduckResult
 from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
 from kubectl_eksdoc.render.dns_measure.result import MeasureResult
+from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.fleet.result import FleetResult
 from kubectl_eksdoc.render.interruption.result import InterruptionResult
 from kubectl_eksdoc.render.metadata.result import ProbeResult
@@ -80,6 +82,7 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     InterruptionResult: interruption_codes.ALL,
     LameduckResult: dns_codes.ALL,
     MeasureResult: dns_measure_codes.ALL,
+    PlanResult: codes.ALL,
     ProbeResult: metadata_codes.ALL,
 }
 """Which finding codes each may hold."""
@@ -161,6 +164,11 @@ def _docstrings(of: type) -> Iterator[tuple[str, str]]:
     """Each field of a class that has one, and its docstring."""
     if not issubclass(of, Printed):
         return
+    if of.descriptions:
+        yield from of.descriptions.items()
+        return
+    if of.__name__ not in vars(sys.modules[of.__module__]):
+        return  # it was made of declarations, and has no source
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
     for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(field.target, ast.Name):

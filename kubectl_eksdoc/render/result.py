@@ -6,15 +6,15 @@ field whose type allows UnsetType is left out instead. Docstrings of types and f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from msgspec import UNSET as UNSET
 from msgspec import Meta as Meta
-from msgspec import Struct, structs, to_builtins
+from msgspec import Struct, defstruct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
 from msgspec import field as field
 
@@ -46,9 +46,10 @@ _OPTIONS: dict[str, Any] = {"frozen": True, "rename": "camel", "forbid_unknown_f
 
 
 class Printed(Struct, **_OPTIONS):
-    """`schema`: what it demands beside the fields."""
+    """`schema`: what it demands beside the fields; `descriptions`: of fields that have no docstring."""
 
     schema: ClassVar[Mapping[str, Any]] = {}
+    descriptions: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def of(cls: type[_P], facts: Any) -> _P:
@@ -61,6 +62,12 @@ class Printed(Struct, **_OPTIONS):
         if wrong := given.keys() - set(cls.__struct_fields__):
             raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(wrong))}")
         return cls(**{name: form(given[name] if name in given else getattr(facts, name)) for name, form in _forms(cls)})
+
+
+def made_of(name: str, fields: Iterable[tuple[str, Any]], module: str, **namespace: Any) -> type[Printed]:
+    """A type whose fields (name and type) are declared somewhere else."""
+    found = defstruct(name, list(fields), bases=(Printed,), kw_only=True, module=module, namespace=namespace)
+    return cast("type[Printed]", found)
 
 
 class _LeftOut:

@@ -22,7 +22,8 @@ from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.drain.course import course, new_names
-from kubectl_eksdoc.render.drain.document import document
+from kubectl_eksdoc.render.drain.result import PlanResult
+from tests.reading import printed
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
 from tests.render.test_golden import check_golden
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
@@ -77,6 +78,10 @@ PLAN = DrainPlan(
     handoffs=hand_offs(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
     tried=TRIED,
 )
+
+
+def document(view: DrainView) -> Any:
+    return printed(PlanResult.of(view))
 
 
 def surging(**more: object) -> DrainView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,16 +12,21 @@ from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.render.drain import DrainView, Look, render
-from kubectl_eksdoc.render.drain.document import document
 from kubectl_eksdoc.render.drain.fence import BALANCERS, fence, not_drained
+from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.drain.steps import steps
 from tests.builders import a_node
+from tests.reading import printed
 from tests.render.plans import CLUSTER, WEB, a_target, a_view, an_empty_plan
 
 GROUP = "eks.amazonaws.com/nodegroup"
 BLUE = tuple(a_node(name, group="blue", labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2")))
 RED = tuple(a_node(name, group="red", labels={"zone": "1"}) for name in ("x", "y"))
 LIVE = replace(CLUSTER, source=Source.LIVE, nodes=(*BLUE, *RED))
+
+
+def document(view: DrainView) -> Any:
+    return printed(PlanResult.of(view))
 
 
 def planned(names: str, options: dict[str, object], reached_by: tuple[str, ...] | None = (), **more: object) -> str:

@@ -252,10 +252,11 @@ def _view(request: _Request, read: Read) -> DrainView:
 def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:
     """As ``-o json`` prints the plan, so it goes along."""
     from kubectl_eksdoc.cli.run.inside import inside
-    from kubectl_eksdoc.render.drain.document import document
+    from kubectl_eksdoc.render.drain.result import PlanResult
+    from kubectl_eksdoc.render.result import plain
 
     _show(request, read, around)
-    plan = document(_view(request, read))
+    plan = plain(PlanResult.of(_view(request, read)))
     return inside(request.wanted, read, plan, request.given, how, request.dry, around)
 
 

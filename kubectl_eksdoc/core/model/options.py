@@ -30,7 +30,8 @@ class Kind:
     `parser`: the function of `cli.values` for one word, "" for a text as it is. `choices`: the words it can be.
     `value` makes the field's value of what was parsed: of the list of it if the flag is `repeated`, of a mapping if
     its words are pairs (`keyed`). `given` is the value as ``metadata.options`` has it: what the flag takes (False, ""
-    or []: it is not given). `plain`: as ``options`` has it, None for *no limit* and the like.
+    or []: it is not given). `plain`: as ``options`` has it, None for *no limit* and the like; of pairs each is an
+    object with the two names of `pair`.
     """
 
     parser: str = ""
@@ -38,6 +39,7 @@ class Kind:
     switch: bool = False
     repeated: bool = False
     keyed: bool = False
+    pair: tuple[str, str] = ("", "")
     value: Callable[[Any], Any] = _same
     given: Callable[[Any], object] = _same
     plain: Callable[[Any], Any] = _same
@@ -89,6 +91,7 @@ def pairs(parser: str, key: str, value: str) -> Kind:
         parser=parser,
         repeated=True,
         keyed=True,
+        pair=(key, value),
         value=lambda mapping: tuple(sorted(mapping.items())),
         given=lambda found: [f"{name}={number}" for name, number in found],
         plain=lambda found: [{key: name, value: number} for name, number in found],

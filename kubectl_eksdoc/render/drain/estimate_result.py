@@ -15,8 +15,8 @@ from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, T
 Seconds = Annotated[float, Meta(ge=0)]
 
 
-def seconds(value: float | None) -> float | None:
-    return None if value is None else round(value, 3) + 0.0  # 0 and not -0
+def rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
 
 
 class BakeResult(Printed):
@@ -29,7 +29,7 @@ class BakeResult(Printed):
 
     @classmethod
     def of(cls, facts: Bake) -> BakeResult:
-        return cls.filled(facts, seconds=seconds(facts.each_s))
+        return cls.filled(facts, seconds=rounded(facts.each_s))
 
 
 class _StopTimes(Printed):
@@ -47,7 +47,7 @@ class _Relaxed(Printed):
 
     @classmethod
     def of(cls, facts: Relaxation) -> _Relaxed:
-        return cls.filled(facts, seconds=seconds(facts.makespan_s), saves=seconds(facts.saved_s))
+        return cls.filled(facts, seconds=rounded(facts.makespan_s), saves=rounded(facts.saved_s))
 
 
 class _Decides(Printed):
@@ -90,8 +90,8 @@ def estimate_of(view: DrainView) -> EstimateResult | None:
         return None
     return EstimateResult.filled(
         estimate,
-        p50=seconds(estimate.p50_s),
-        p95=seconds(estimate.p95_s),
+        p50=rounded(estimate.p50_s),
+        p95=rounded(estimate.p95_s),
         sampled_runs=estimate.runs,
         sampled_evictions=(estimate.part or len(view.evictions)) if estimate.runs else 0,
         stop_times=estimate,
@@ -107,7 +107,7 @@ class _Bound(Printed):
 
     @classmethod
     def of(cls, facts: Bound) -> _Bound:
-        return cls.filled(facts, binding=facts.name, seconds=seconds(facts.seconds))
+        return cls.filled(facts, binding=facts.name, seconds=rounded(facts.seconds))
 
 
 class LowerBoundResult(Printed):
@@ -125,7 +125,7 @@ def lower_bound_of(estimate: Estimate | None) -> LowerBoundResult | None:
     if estimate is None or not estimate.least:
         return None
     binds = estimate.least[0]
-    return LowerBoundResult.filled(binds, seconds=seconds(binds.seconds), binding=binds.name, all=estimate.least)
+    return LowerBoundResult.filled(binds, seconds=rounded(binds.seconds), binding=binds.name, all=estimate.least)
 
 
 class TriedResult(Printed):
@@ -139,4 +139,4 @@ class TriedResult(Printed):
 
     @classmethod
     def of(cls, facts: Tried) -> TriedResult:
-        return cls.filled(facts, order=facts.name, seconds=seconds(facts.makespan_s))
+        return cls.filled(facts, order=facts.name, seconds=rounded(facts.makespan_s))

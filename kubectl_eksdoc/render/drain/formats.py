@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -28,10 +27,10 @@ def preview(view: DrainView, look: Look, full: bool = False) -> str:
     return wide(view, look, steps=False) if full else page(view, look, next_command=False)
 
 
-def _document(view: DrainView) -> Json:
-    from kubectl_eksdoc.render.drain.document import document
+def _result(view: DrainView) -> object:
+    from kubectl_eksdoc.render.drain.result import PlanResult
 
-    return document(view)
+    return PlanResult.of(view)
 
 
 def _markdown(view: DrainView, look: Look) -> str:
@@ -53,5 +52,5 @@ def _name(view: DrainView, look: Look) -> str:
 
 FORMATS: Formats[DrainView] = Formats(
     "a plan",
-    {"table": _table, "wide": _wide, **documents(_document), "markdown": _markdown, "html": _html, "name": _name},
+    {"table": _table, "wide": _wide, **documents(_result), "markdown": _markdown, "html": _html, "name": _name},
 )

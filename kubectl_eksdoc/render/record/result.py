@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.run.record import Placement
-from kubectl_eksdoc.render.drain.estimate_result import BakeResult, Seconds, seconds
+from kubectl_eksdoc.render.drain.estimate_result import BakeResult, Seconds
 from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
 from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts
 
@@ -118,3 +118,7 @@ def recorded(view: RecordView) -> dict[str, object]:
         "not_emptied": [node.name for node in view.not_emptied],
         "findings": view.planned.findings,
     }
+
+
+def seconds(value: float | None) -> float | None:
+    return None if value is None else round(value, 3) + 0.0  # 0 and not -0

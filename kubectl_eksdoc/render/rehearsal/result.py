@@ -6,7 +6,7 @@ from typing import Literal
 
 from kubectl_eksdoc.core.run import moments
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.render.drain.estimate_result import Seconds, seconds
+from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordNode,
     RecordPending,
@@ -14,6 +14,7 @@ from kubectl_eksdoc.render.record.result import (
     RecordPlan,
     RecordRefusal,
     recorded,
+    seconds,
 )
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal import words

@@ -9,9 +9,9 @@ from statistics import median
 from kubectl_eksdoc.core.model.journal import RunSummary, Timed
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.render.document import Fields, known
-from kubectl_eksdoc.render.drain.estimate_result import seconds
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.record.result import seconds
 from kubectl_eksdoc.render.record.words import because
 from kubectl_eksdoc.render.sections import Title, drawn
 from kubectl_eksdoc.render.tables import Column

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kubectl_eksdoc.render.drain.estimate_result import Seconds, seconds
+from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordNode,
     RecordPending,
@@ -13,6 +13,7 @@ from kubectl_eksdoc.render.record.result import (
     RecordPlan,
     RecordRefusal,
     recorded,
+    seconds,
 )
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Moment, Printed, Text, Texts, metadata

@@ -24,10 +24,11 @@ def load(kind: str) -> dict[str, Any]:
     if kind not in KINDS:
         raise KeyError(kind)
     schema = _read(kind)
-    schema.setdefault("$defs", {})[_COMMON] = _read(_COMMON)
+    schema["$defs"] = {**_read(_COMMON)["$defs"], **schema.get("$defs", {})}
     return schema
 
 
 def _read(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(_FILES.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    text = _FILES.joinpath(f"{name}.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text.replace(f'"{_COMMON}.json#/', '"#/'))
     return schema

@@ -116,8 +116,8 @@ def test_json() -> None:
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
-    common = schemas.load("UpgradeCheck")["$defs"]["common"]
-    judge = jsonschema.Draft202012Validator({**common, "$ref": "#/$defs/SinceResult"})
+    defs = schemas.load("UpgradeCheck")["$defs"]
+    judge = jsonschema.Draft202012Validator({"$defs": defs, "$ref": "#/$defs/SinceResult"})
     loose = accepted(judge, printed(SinceResult.of(SINCE)), ("asked.*.earlier", "asked.*.now"))
     assert {each for each in loose if not each.endswith(".subject.namespace")} == set()
 

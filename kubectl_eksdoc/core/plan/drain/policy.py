@@ -79,7 +79,7 @@ def _at_once(policy_value: tuple[tuple[str, Amount], ...]) -> list[str]:
     return [f"{amount}" if by == ALL else f"{by}={amount}" for by, amount in policy_value]
 
 
-_AT_ONCE = Kind(
+AT_ONCE = Kind(
     parser="nodes_at_once",
     repeated=True,
     keyed=True,
@@ -216,7 +216,7 @@ class DrainPolicy:
         (),
         "--max-unavailable",
         PACE,
-        _AT_ONCE,
+        AT_ONCE,
         "targets under way at once: of all, of each zone, of each node group; default: all; may be repeated",
         "[zone=|nodegroup=]N|N%",
     )
