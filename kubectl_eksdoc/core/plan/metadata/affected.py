@@ -8,7 +8,7 @@ notes of the incident.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 
@@ -25,6 +25,7 @@ from kubectl_eksdoc.core.plan.metadata.programs import (
     needs_of,
     never_asks,
     program_of,
+    programs_of,
 )
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
@@ -36,6 +37,9 @@ class Effect(Enum):
     WILL_BREAK = "will break"
     POSSIBLE = "possible"
     NO_KNOWN_NEED = "no known need"
+
+
+_WORST = tuple(Effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +76,34 @@ def cut_off(*verdicts: Verdict) -> bool:
 @dataclass(frozen=True, slots=True)
 class Judged:
     """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
-    by EKS Pod Identity."""
+    by EKS Pod Identity. `at_host`: for pods with the network of their host, others are not affected alike."""
 
     here: Verdict
     later: Verdict
     identities: Set[PodIdentity] | Unknown
     now: datetime
+    at_host: bool = False
 
     def affected(self, pod: Pod, inside: Inside = Inside()) -> AffectedPod | None:
         """None: it is not, as far as that can be told from outside."""
-        if pod.calls.host_network or pod.finished:
+        if pod.finished or (pod.calls.host_network and not self.at_host):
             return None
         program = program_of(pod)
         if inside.seen is not None and self.here.reach is not Reach.REACHABLE:
             return self._broken(pod, program, inside.seen)
-        if never_asks(inside.started) or not cut_off(self.here, self.later):
+        if not cut_off(self.here, self.later):
             return None
         has_role = _has_role(pod, self.identities)
+        if program is None and never_asks(inside.started):
+            return None
         if program is None:
             return None if has_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
-        return self._of_program(pod, program, needs_of(program, pod, inside.started, has_role), inside)
+        found = []
+        for image, each in programs_of(pod).items():
+            one = replace(inside, started=inside.started_as(image))
+            if not never_asks(one.started):
+                found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
+        return min(filter(None, found), key=lambda each: _WORST.index(each.effect), default=None)
 
     def _broken(self, pod: Pod, program: Program | None, seen: Seen) -> AffectedPod:
         lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
@@ -120,7 +132,7 @@ class Judged:
             why = f"whether it was given {_listed(needs.may)} is not known"
         elif not needs.surely:
             why = f"whether its envFrom gives it {_listed(needs.may)} is not known"
-        elif program.on_host:
+        elif program.on_host and not pod.calls.host_network:
             why = "it was not given the network of its host, with which it comes"
         elif self._outlives(pod, needs, inside):
             why = f"it looks for {_listed(needs.surely)} there, and has run without for more than 12 hours"

@@ -146,6 +146,12 @@ def program_of(pod: Pod) -> Program | None:
     return next(filter(None, map(program_of_image, pod.calls.images)), None)
 
 
+def programs_of(pod: Pod) -> Mapping[str, Program]:
+    """Those that are known, by their images."""
+    known = {image: program_of_image(image) for image in pod.calls.images}
+    return {image: program for image, program in known.items() if program is not None}
+
+
 def program_of_image(image: str) -> Program | None:
     """By its name, whatever registry it came from; None if it is none that is known to ask."""
     known = by_image(programs(), image)
@@ -191,7 +197,7 @@ def _met(program: Program, need: Need, started: Started | None, has_role: bool) 
     if need is Need.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
         return True
     if started is None:
-        return None if names or need is not Need.CREDENTIALS else False
+        return None if names else False
     answers = [started.given(name) for name in names]
     return True if True in answers else None if None in answers else False
 
