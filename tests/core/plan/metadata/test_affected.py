@@ -110,6 +110,8 @@ WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
         POSSIBLE,
     ),
     ("24 autoscaler, by a script", pod(AUTOSCALER), inside("/bin/sh", "/run.sh"), POSSIBLE),
+    ("29 Argo CD, not looked into", pod("argoproj/argocd:v3.1.0", ready=True), inside(unread=True), POSSIBLE),
+    ("29 Kyverno, its log", pod("kyverno/kyverno:v1.15.0", ready=True), inside(log=NO_ROLE), BROKEN),
     ("29 cert-manager, not looked into", pod(CERTS, ready=True), inside(unread=True), POSSIBLE),
     ("29 cert-manager, its log", pod(CERTS, ready=True), inside(log=NO_ROLE), BROKEN),
     ("29 Karpenter without a region", pod("karpenter/controller:1.6.0", IRSA), inside(), WILL),
