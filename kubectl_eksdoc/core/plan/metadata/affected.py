@@ -46,7 +46,7 @@ _WORST = tuple(Effect)
 class AffectedPod:
     """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
     program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it would ask the service for
-    what it lacks."""
+    what it lacks. `own_role`: it lacks the credentials of a role of its own, in whose place the node's are none."""
 
     pod: Pod
     effect: Effect
@@ -56,6 +56,7 @@ class AffectedPod:
     source: str = ""
     line: str = ""
     asks: bool = True
+    own_role: bool = False
 
 
 _OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
@@ -114,7 +115,8 @@ class Judged:
         way_out = self._way_out(pod, program, seen)
         if not seen.said.asks:
             lacks += ", which it does not ask the service for"
-        return AffectedPod(pod, Effect.BROKEN, lacks, where, way_out, source, seen.line, seen.said.asks)
+        own_role = seen.said.lacks == "credentials" and _has_role(pod, self.identities)
+        return AffectedPod(pod, Effect.BROKEN, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
 
     def _unlikely(self, pod: Pod) -> AffectedPod:
         _, where = self._worst()

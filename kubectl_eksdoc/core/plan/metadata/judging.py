@@ -202,7 +202,10 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
         owner_of(same[0].pod),
         f"{count} {how}: {same[0].why}; {same[0].where}",
         tuple(evidence),
-        (*(_until_then(alike, hops) if same[0].asks else ()), Remedy(_sentence(same[0].way_out), when=When.TOMORROW)),
+        (
+            *(_until_then(alike, hops) if same[0].asks and not same[0].own_role else ()),
+            Remedy(_sentence(same[0].way_out), when=When.TOMORROW),
+        ),
     )
 
 

@@ -154,6 +154,15 @@ def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
     assert "nodes: blue (1)" in found.evidence and "assumption" not in str(found)
 
 
+@pytest.mark.parametrize(("role", "commands"), [(RoleBy.IRSA, 0), (RoleBy.NOBODY, 1)])
+def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, commands: int) -> None:
+    world = cloud("managed")
+    world.pods = [pod("app", "own/app:1", role, ready=False)]
+    world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
+    remedies = told(of(world))[codes.PODS_BROKEN.name].remedy
+    assert sum("instance-options" in each.command for each in remedies) == commands
+
+
 def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
     world = cloud("managed")
     world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
