@@ -127,7 +127,7 @@ class Judged:
             return None
         worst, where = self._worst()
         effect, why = Effect.POSSIBLE, f"it may look for {_listed([*needs.surely, *needs.may])} there"
-        if program.only_if:
+        if program.only_if and not needs.surely:
             why = f"it looks for {_listed(needs.may)} there if {program.only_if}"
             effect = Effect.NO_KNOWN_NEED if self._does_without(pod, inside) else Effect.POSSIBLE
         elif inside.started is None and needs.may:

@@ -116,7 +116,7 @@ class Program:
     """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. The first of
     its `modes` whose conditions hold counts. `on_host`: it comes with the network of its host, where the hop limit does
     not matter. `fix`: what to set, a clause. `only_if`: a clause, where its needs hang on a configuration that is not
-    in flags or variables."""
+    in flags or variables. `sometimes`: which needs do, all if empty."""
 
     name: str
     images: tuple[str, ...]
@@ -127,6 +127,10 @@ class Program:
     given: Given = Given()
     on_host: bool = False
     only_if: str = ""
+    sometimes: tuple[Need, ...] = ()
+
+    def conditional(self, need: Need) -> bool:
+        return bool(self.only_if) and (not self.sometimes or need in self.sometimes)
 
 
 @functools.cache
@@ -187,7 +191,7 @@ def needs_of(program: Program, pod: Pod, started: Started | None, has_role: bool
         met = _met(program, need, started, has_role)
         if not any(asking) or met:
             continue
-        (surely if all(asking) and met is False and not program.only_if else may).append(need)
+        (surely if all(asking) and met is False and not program.conditional(need) else may).append(need)
     return Needs(tuple(surely), tuple(may), possible[0].note if possible else "")
 
 

@@ -112,6 +112,8 @@ WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
     ("24 autoscaler, by a script", pod(AUTOSCALER), inside("/bin/sh", "/run.sh"), POSSIBLE),
     ("29 Argo CD, not looked into", pod("argoproj/argocd:v3.1.0", ready=True), inside(unread=True), POSSIBLE),
     ("29 Kyverno, its log", pod("kyverno/kyverno:v1.15.0", ready=True), inside(log=NO_ROLE), BROKEN),
+    ("29 Fluent Bit of AWS without a role", pod("amazon/aws-for-fluent-bit:2.32.0", ready=True), inside(), WILL),
+    ("29 Fluent Bit of AWS with a role", pod("amazon/aws-for-fluent-bit:2.32.0", IRSA, ready=True), inside(), NO_NEED),
     ("29 cert-manager, not looked into", pod(CERTS, ready=True), inside(unread=True), POSSIBLE),
     ("29 cert-manager, its log", pod(CERTS, ready=True), inside(log=NO_ROLE), BROKEN),
     ("29 Karpenter without a region", pod("karpenter/controller:1.6.0", IRSA), inside(), WILL),
