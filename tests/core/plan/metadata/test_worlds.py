@@ -161,6 +161,9 @@ def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, command
     world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
     remedies = told(of(world))[codes.PODS_BROKEN.name].remedy
     assert sum("instance-options" in each.command for each in remedies) == commands
+    plan = of(world)
+    ways = {fix.name for _, choice in offered(plan, plan.facts.cluster) for fix in choice.fixes}
+    assert ("instance-options" in ways) is bool(commands)
 
 
 def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
