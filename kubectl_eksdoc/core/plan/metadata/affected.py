@@ -8,7 +8,7 @@ notes of the incident.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 
@@ -25,6 +25,7 @@ from kubectl_eksdoc.core.plan.metadata.programs import (
     needs_of,
     never_asks,
     program_of,
+    programs_of,
 )
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
@@ -38,11 +39,14 @@ class Effect(Enum):
     NO_KNOWN_NEED = "no known need"
 
 
+_WORST = tuple(Effect)
+
+
 @dataclass(frozen=True, slots=True)
 class AffectedPod:
     """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
     program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it would ask the service for
-    what it lacks."""
+    what it lacks. `own_role`: it lacks the credentials of a role of its own, in whose place the node's are none."""
 
     pod: Pod
     effect: Effect
@@ -52,6 +56,7 @@ class AffectedPod:
     source: str = ""
     line: str = ""
     asks: bool = True
+    own_role: bool = False
 
 
 _OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
@@ -72,26 +77,34 @@ def cut_off(*verdicts: Verdict) -> bool:
 @dataclass(frozen=True, slots=True)
 class Judged:
     """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
-    by EKS Pod Identity."""
+    by EKS Pod Identity. `at_host`: for pods with the network of their host, others are not affected alike."""
 
     here: Verdict
     later: Verdict
     identities: Set[PodIdentity] | Unknown
     now: datetime
+    at_host: bool = False
 
     def affected(self, pod: Pod, inside: Inside = Inside()) -> AffectedPod | None:
         """None: it is not, as far as that can be told from outside."""
-        if pod.calls.host_network or pod.finished:
+        if pod.finished or (pod.calls.host_network and not self.at_host):
             return None
         program = program_of(pod)
         if inside.seen is not None and self.here.reach is not Reach.REACHABLE:
             return self._broken(pod, program, inside.seen)
-        if never_asks(inside.started) or not cut_off(self.here, self.later):
+        if not cut_off(self.here, self.later):
             return None
         has_role = _has_role(pod, self.identities)
+        if program is None and never_asks(inside.started):
+            return None
         if program is None:
             return None if has_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
-        return self._of_program(pod, program, needs_of(program, pod, inside.started, has_role), inside)
+        found = []
+        for image, each in programs_of(pod).items():
+            one = replace(inside, started=inside.started_as(image))
+            if not never_asks(one.started):
+                found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
+        return min(filter(None, found), key=lambda each: _WORST.index(each.effect), default=None)
 
     def _broken(self, pod: Pod, program: Program | None, seen: Seen) -> AffectedPod:
         lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
@@ -102,7 +115,8 @@ class Judged:
         way_out = self._way_out(pod, program, seen)
         if not seen.said.asks:
             lacks += ", which it does not ask the service for"
-        return AffectedPod(pod, Effect.BROKEN, lacks, where, way_out, source, seen.line, seen.said.asks)
+        own_role = seen.said.lacks == "credentials" and _has_role(pod, self.identities)
+        return AffectedPod(pod, Effect.BROKEN, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
 
     def _unlikely(self, pod: Pod) -> AffectedPod:
         _, where = self._worst()
@@ -113,14 +127,14 @@ class Judged:
             return None
         worst, where = self._worst()
         effect, why = Effect.POSSIBLE, f"it may look for {_listed([*needs.surely, *needs.may])} there"
-        if program.only_if:
+        if program.only_if and not needs.surely:
             why = f"it looks for {_listed(needs.may)} there if {program.only_if}"
             effect = Effect.NO_KNOWN_NEED if self._does_without(pod, inside) else Effect.POSSIBLE
         elif inside.started is None and needs.may:
             why = f"whether it was given {_listed(needs.may)} is not known"
         elif not needs.surely:
             why = f"whether its envFrom gives it {_listed(needs.may)} is not known"
-        elif program.on_host:
+        elif program.on_host and not pod.calls.host_network:
             why = "it was not given the network of its host, with which it comes"
         elif self._outlives(pod, needs, inside):
             why = f"it looks for {_listed(needs.surely)} there, and has run without for more than 12 hours"

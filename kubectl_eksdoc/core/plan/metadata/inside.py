@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.log_lines import Read, Seen, read
-from kubectl_eksdoc.core.plan.metadata.programs import Started, needs_of, never_asks, program_of, program_of_image
+from kubectl_eksdoc.core.plan.metadata.programs import Started, needs_of, never_asks, program_of_image, programs_of
 
 MOST = 60
 _STEADY = timedelta(minutes=15)
@@ -30,13 +30,17 @@ class Chosen:
 class Inside:
     """`started` is None where that is not known; `seen`: the line of its log that tells that it lacks something;
     `unknown`: what could not be read; `another`: the line that names another cause; `weak`: one after which programs
-    may go on."""
+    may go on; `programs`: with what those that are known were started, by their images, where they are several."""
 
     started: Started | None = None
     seen: Seen | None = None
     unknown: tuple[Unknown, ...] = ()
     another: Seen | None = None
     weak: Seen | None = None
+    programs: tuple[tuple[str, Started], ...] = ()
+
+    def started_as(self, image: str) -> Started | None:
+        return dict(self.programs).get(image, self.started)
 
 
 def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
@@ -55,8 +59,8 @@ def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
 
 def _needs(pod: Pod) -> bool:
     """By what is known without a look; a role of its own may not be the one that it needs."""
-    program = program_of(pod)
-    return program is not None and not program.on_host and bool(needs_of(program, pod, None, has_role=False))
+    programs = programs_of(pod).values()
+    return any(not each.on_host and needs_of(each, pod, None, has_role=False) for each in programs)
 
 
 def fails(pod: Pod, now: datetime) -> bool:
@@ -122,7 +126,9 @@ def inside(
     ]
     first = {name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in Read.__slots__}
     untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
-    return Inside(started_of(containers), first["symptom"], untold, first["another"], first["weak"])
+    known = [each for each in containers if not each.init and program_of_image(each.image) is not None]
+    several = tuple((each.image, _started(each)) for each in known) if len(known) > 1 else ()
+    return Inside(started_of(containers), first["symptom"], untold, first["another"], first["weak"], several)
 
 
 def _unknown(given: Absent | Unknown) -> Unknown:

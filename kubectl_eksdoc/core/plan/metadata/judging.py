@@ -32,7 +32,7 @@ def judged(
     next node has, so that it is no finding that it differs."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
-            yield _of_pods(alike, same, hops)
+            yield _of_pods(alike, same, hops, assumed)
     if not assumed:
         yield from _next(alike, affected)
     yield from _tokens(alike)
@@ -102,7 +102,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
             continue
         if looked.started is None or fails(pod, facts.cluster.observed_at):  # else its log was a bonus
             told = looked.unknown[0]
-            found.setdefault(told.missing or told.why, []).append((pod, told))
+            found.setdefault(told.missing or told.why.replace(pod.name, ""), []).append((pod, told))
     for several in found.values():
         pod, told = several[0]
         one = len(several) == 1
@@ -186,12 +186,13 @@ def _together(affected: Iterable[AffectedPod]) -> list[list[AffectedPod]]:
     return list(found.values())
 
 
-def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int) -> Finding:
+def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed: bool) -> Finding:
     broken = same[0].effect is Effect.BROKEN
     pods = sorted(each.pod.key for each in same)
     how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
     count = _pods(len(same))
-    evidence = [*_some(pods), f"{NODES}{_group(alike)}, {alike.now.by or alike.next.by}"]
+    by = alike.now.by or ("" if broken and assumed else alike.next.by)
+    evidence = [*_some(pods), f"{NODES}{_group(alike)}{', ' if by else ''}{by}"]
     if same[0].line:
         evidence.append(f"its log: {same[0].line}")
     if same[0].source:
@@ -203,7 +204,10 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int) -> Findi
         owner_of(same[0].pod),
         f"{count} {how}: {same[0].why}; {same[0].where}",
         tuple(evidence),
-        (*(_until_then(alike, hops) if same[0].asks else ()), Remedy(_sentence(same[0].way_out), when=When.TOMORROW)),
+        (
+            *(_until_then(alike, hops) if same[0].asks and not same[0].own_role else ()),
+            Remedy(_sentence(same[0].way_out), when=When.TOMORROW),
+        ),
     )
 
 

@@ -21,7 +21,8 @@ NOTHING = "nothing"
 @dataclass(frozen=True, slots=True)
 class LogLine:
     """`text` is part of a line, as printed; `lacks` what was not had, `NOTHING` where the line names another cause of a
-    failure; `weak`: programs may go on after it. `asks`: it would have asked the service."""
+    failure; `weak`: programs may go on after it. `asks`: it would have asked the service. `beside`: what the line has
+    as well, where its text alone may be of anything."""
 
     text: str
     lacks: str
@@ -29,6 +30,7 @@ class LogLine:
     source: Source
     weak: bool = False
     asks: bool = True
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,6 @@ def tells(line: str) -> bool:
 def _told(log: str) -> Iterator[Seen]:
     for line in log.splitlines():
         lowered = line.lower()
-        said = next((each for text, each in _lowered() if text in lowered), None)
+        said = next((each for text, each in _lowered() if text in lowered and each.beside.lower() in lowered), None)
         if said is not None and not (said.weak and any(well in line for well in _SAID_WELL)):
             yield Seen(said, hidden(line.strip())[:LONGEST])

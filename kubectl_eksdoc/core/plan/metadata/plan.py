@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
@@ -18,8 +18,9 @@ from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike, nodes_alike
 from kubectl_eksdoc.core.plan.metadata.inside import Inside, fails
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole
 from kubectl_eksdoc.core.plan.metadata.programs import program_of
+from kubectl_eksdoc.core.plan.metadata.sources import Service
+from kubectl_eksdoc.core.rules.metadata_service import HOST, Verdict, verdict
 from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
-from kubectl_eksdoc.core.rules.metadata_service import Verdict, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,15 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     which words the commands lead to the cluster that was read."""
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
-    groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
+    read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
+    groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of)) for at, each in enumerate(alike))
     assumed = facts.assumed is not None
     findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed)]
     findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
     for at, each in enumerate(alike):
         later = _on_successor(each, facts, hops)
         if later is not None:
-            affected = _affected(replace(each, later=later), there.get(at, ()), facts)
+            affected = _affected(replace(each, later=later), there.get(at, ()), facts, read_of)
             findings += of_successor(each.owner, each.name, affected)
     found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
     return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), found)
@@ -99,23 +101,33 @@ def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, lis
     return found
 
 
-def _affected(alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts) -> tuple[AffectedPod, ...]:
+def _affected(
+    alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts, of_owner: Mapping[str, Inside]
+) -> tuple[AffectedPod, ...]:
     """What was read of one pod holds for those that its owner made like it."""
     has_one = alike.now.options is not None
     # Fargate runs no agent of EKS Pod Identity, so an association gives its pods nothing
     identities = frozenset[PodIdentity]() if alike.owner is NodeOwner.FARGATE else facts.told.identities
     judged = Judged(alike.here, alike.later, identities, facts.cluster.observed_at)
-    of_owner = {_alike(pod): facts.inside[pod.key] for pod in pods if pod.key in facts.inside}
+    on_host = replace(
+        judged, here=_at_host(alike.now, alike.here), later=_at_host(alike.next, alike.later), at_host=True
+    )
     found = []
     for pod in pods:
         own = facts.inside.get(pod.key)
         shared = of_owner.get(_alike(pod), _NOT_LOOKED)
         same = fails(pod, facts.cluster.observed_at)  # then it fails as the one did whose log was read
-        each = judged.affected(pod, own or (shared if same else Inside(shared.started)))
+        within = own or (shared if same else Inside(shared.started, programs=shared.programs))
+        each = (on_host if pod.calls.host_network else judged).affected(pod, within)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
             found.append(each)
     return tuple(sorted(found, key=lambda each: (_ORDER[each.effect], each.pod.key)))
+
+
+def _at_host(service: Service, other: Verdict) -> Verdict:
+    """For pods with the network of their host; where there is no service, they are on no instance of EC2."""
+    return Verdict(Reached.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
 
 
 _NOT_LOOKED = Inside()

@@ -116,7 +116,7 @@ class Program:
     """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. The first of
     its `modes` whose conditions hold counts. `on_host`: it comes with the network of its host, where the hop limit does
     not matter. `fix`: what to set, a clause. `only_if`: a clause, where its needs hang on a configuration that is not
-    in flags or variables."""
+    in flags or variables. `sometimes`: which needs do, all if empty."""
 
     name: str
     images: tuple[str, ...]
@@ -127,6 +127,10 @@ class Program:
     given: Given = Given()
     on_host: bool = False
     only_if: str = ""
+    sometimes: tuple[Need, ...] = ()
+
+    def conditional(self, need: Need) -> bool:
+        return bool(self.only_if) and (not self.sometimes or need in self.sometimes)
 
 
 @functools.cache
@@ -144,6 +148,12 @@ def needs_nothing(image: str) -> bool:
 def program_of(pod: Pod) -> Program | None:
     """The first that is known among its images."""
     return next(filter(None, map(program_of_image, pod.calls.images)), None)
+
+
+def programs_of(pod: Pod) -> Mapping[str, Program]:
+    """Those that are known, by their images."""
+    known = {image: program_of_image(image) for image in pod.calls.images}
+    return {image: program for image, program in known.items() if program is not None}
 
 
 def program_of_image(image: str) -> Program | None:
@@ -181,7 +191,7 @@ def needs_of(program: Program, pod: Pod, started: Started | None, has_role: bool
         met = _met(program, need, started, has_role)
         if not any(asking) or met:
             continue
-        (surely if all(asking) and met is False and not program.only_if else may).append(need)
+        (surely if all(asking) and met is False and not program.conditional(need) else may).append(need)
     return Needs(tuple(surely), tuple(may), possible[0].note if possible else "")
 
 
@@ -191,7 +201,7 @@ def _met(program: Program, need: Need, started: Started | None, has_role: bool) 
     if need is Need.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
         return True
     if started is None:
-        return None if names or need is not Need.CREDENTIALS else False
+        return None if names else False
     answers = [started.given(name) for name in names]
     return True if True in answers else None if None in answers else False
 

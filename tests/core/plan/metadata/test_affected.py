@@ -9,9 +9,11 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
+from kubectl_eksdoc.core.model.containers import Container
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, Judged
-from kubectl_eksdoc.core.plan.metadata.inside import Inside
+from kubectl_eksdoc.core.plan.metadata.inside import Inside, choose
+from kubectl_eksdoc.core.plan.metadata.inside import inside as found_inside
 from kubectl_eksdoc.core.plan.metadata.log_lines import read
 from kubectl_eksdoc.core.plan.metadata.programs import Started
 from kubectl_eksdoc.core.rules.metadata_service import POD, Verdict, verdict
@@ -108,6 +110,10 @@ WORLDS: list[tuple[str, Pod, Inside, Effect | None]] = [
         POSSIBLE,
     ),
     ("24 autoscaler, by a script", pod(AUTOSCALER), inside("/bin/sh", "/run.sh"), POSSIBLE),
+    ("29 Argo CD, not looked into", pod("argoproj/argocd:v3.1.0", ready=True), inside(unread=True), POSSIBLE),
+    ("29 Kyverno, its log", pod("kyverno/kyverno:v1.15.0", ready=True), inside(log=NO_ROLE), BROKEN),
+    ("29 Fluent Bit of AWS without a role", pod("amazon/aws-for-fluent-bit:2.32.0", ready=True), inside(), WILL),
+    ("29 Fluent Bit of AWS with a role", pod("amazon/aws-for-fluent-bit:2.32.0", IRSA, ready=True), inside(), NO_NEED),
     ("29 cert-manager, not looked into", pod(CERTS, ready=True), inside(unread=True), POSSIBLE),
     ("29 cert-manager, its log", pod(CERTS, ready=True), inside(log=NO_ROLE), BROKEN),
     ("29 Karpenter without a region", pod("karpenter/controller:1.6.0", IRSA), inside(), WILL),
@@ -132,6 +138,14 @@ def test_who_reaches_it_now_and_later_is_not_affected() -> None:
     assert effect(pod(LBC), inside(), FREE, FREE) is None
     assert effect(pod(), inside(), FREE, UNKNOWN) is None, "what is not known is said of the node"
     assert effect(pod(LBC, IRSA), inside(log=NO_ROLE), FREE, FREE) is None, "something else is wrong"
+
+
+def test_each_known_program_of_a_pod_is_judged() -> None:
+    both = a_pod("p", namespace="shop", calls=Calls(False, "cart", IRSA, ("fluent/fluent-bit:3.1", LBC)), ready=True)
+    logs, bare, whole = Container("logs", "fluent/fluent-bit:3.1"), Container("lbc", LBC), Container("lbc", LBC, WHOLE)
+    assert effect(both, found_inside((logs, bare), (), {})) is WILL
+    assert effect(both, found_inside((logs, whole), (), {})) is NO_NEED
+    assert [each.name for each in choose([both], NOW).pods] == ["p"]
 
 
 def test_who_runs_well_with_the_service_may_not_do_without() -> None:

@@ -46,6 +46,7 @@ def test_there_are_enough_of_them() -> None:
         "GET http://169.254.169.254/latest/meta-data 200 OK",
         "AccessDenied",
         "listening; metadata at 169.254.169.254",
+        "[orders] Failed to get instance ID 42 from the database",
     ],
 )
 def test_other_troubles_are_none(log: str) -> None:
@@ -78,7 +79,7 @@ def test_another_cause_that_is_named_after_a_symptom_stands_beside_it() -> None:
 
 @given(some.text(), some.sampled_from(SYMPTOMS), some.text())
 def test_any_log_can_be_looked_at(before: str, symptom: LogLine, after: str) -> None:
-    seen = last_symptom(f"{before}\n{symptom.text}\n{after}")
+    seen = last_symptom(f"{before}\n{symptom.beside} {symptom.text}\n{after}")
     assert seen is not None and len(seen.line) <= LONGEST
 
 

@@ -91,6 +91,27 @@ def test_who_names_another_cause_of_its_failure_is_no_finding() -> None:
     assert of(world).findings == ()
 
 
+def test_a_disabled_endpoint_is_lost_to_the_network_of_the_host_as_well() -> None:
+    world = cloud("own template", options=TWO, said=SaidOptions("required", 2, False))
+    agent = Calls(True, images=("amazon-k8s-cni:v1.19.0",))
+    world.pods = [a_pod("aws-node", node="n0", calls=agent, owner="DaemonSet/aws-node", ready=True)]
+    found = told(of(world))[codes.PODS_WILL_BREAK.name]
+    assert found.status is Status.FAIL and "its endpoint is disabled" in found.message
+    assert of(cloud("own template", options=TWO, said=SaidOptions("required", 2))).findings == ()
+    world.templates = cloud("own template").templates
+    assert codes.PODS_WILL_BREAK.name not in told(of(world)), "one hop is enough for it"
+
+
+def test_what_was_read_of_one_replica_holds_in_other_groups() -> None:
+    world = cloud("managed", "own template")
+    world.pods = [
+        replace(pod("lbc", LBC, RoleBy.IRSA, node=f"n{at}"), name=f"lbc-{at}", ready=True, ready_at=None)
+        for at in range(2)
+    ]
+    world.inside = {world.pods[0].key: Inside(WHOLE)}
+    assert of(world).findings == ()
+
+
 def moving() -> Cloud:
     """A node group of AL2, which answers pods now, and a controller without a role."""
     world = cloud("managed", options=OLD)
@@ -123,6 +144,34 @@ def test_what_is_assumed_of_the_next_nodes_names_who_breaks(text: str) -> None:
     assert codes.NEXT_DIFFERS.name not in found and codes.SUCCESSOR.name not in found
     ways = [fix.name for _, choice in offered(plan, plan.facts.cluster, "vpc-1") for fix in choice.fixes]
     assert set(ways) <= {CONTROLLER_FLAGS, OWN_ROLE} and ways, "nodes are not changed for what is only assumed"
+
+
+def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
+    world = cloud("managed")
+    world.pods = [pod("lbc", LBC, ready=False)]
+    world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
+    found = told(of(world, Assumed(tokens="optional")))[codes.PODS_BROKEN.name]
+    assert "nodes: blue (1)" in found.evidence and "assumption" not in str(found)
+
+
+@pytest.mark.parametrize(("role", "commands"), [(RoleBy.IRSA, 0), (RoleBy.NOBODY, 1)])
+def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, commands: int) -> None:
+    world = cloud("managed")
+    world.pods = [pod("app", "own/app:1", role, ready=False)]
+    world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
+    remedies = told(of(world))[codes.PODS_BROKEN.name].remedy
+    assert sum("instance-options" in each.command for each in remedies) == commands
+    plan = of(world)
+    ways = {fix.name for _, choice in offered(plan, plan.facts.cluster) for fix in choice.fixes}
+    assert ("instance-options" in ways) is bool(commands)
+
+
+def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
+    world = cloud("managed")
+    world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
+    world.inside = {each.key: Inside(unknown=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
+    assert [each.code for each in of(world).findings if each.status is Status.UNKNOWN] == [codes.PODS_UNREAD]
+    assert told(of(world))[codes.PODS_UNREAD.name].message.startswith("2 pods could not be looked into")
 
 
 def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:

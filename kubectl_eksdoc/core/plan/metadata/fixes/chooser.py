@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind, leaving
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES, Choice, Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, NAMES, OWN_ROLE, RESTART_PODS, Choice, Fix
 from kubectl_eksdoc.core.plan.metadata.fixes.on_classes import on_class
 from kubectl_eksdoc.core.plan.metadata.fixes.on_groups import NO_TEMPLATE, new_group, new_group_by_eksctl, replaced
 from kubectl_eksdoc.core.plan.metadata.fixes.on_instances import on_instances
@@ -68,18 +68,27 @@ def choices(
 def offered(
     plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = "", every: bool = False
 ) -> tuple[tuple[NodesAlike, Choice], ...]:
-    """For each group of the plan, in its order. Where no pod is affected a hop limit of 1 is what AWS recommends, and
-    nothing is proposed, unless `every` group was asked about by name."""
+    """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
+    pods that may need it and have no role that should give it, unless `every` group was asked about by name."""
     pods = leaving(whole.pods)
-    return tuple(
-        (
-            group.alike,
-            choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
-            if every or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected)
-            else Choice(),
-        )
-        for group in plan.groups
-    )
+    found = []
+    for group in plan.groups:
+        helped = every or any(map(_by_node, group.affected))
+        choice = Choice()
+        if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
+            choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
+        if not helped:
+            choice = Choice(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
+        found.append((group.alike, choice))
+    return tuple(found)
+
+
+_ON_PODS = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
+
+
+def _by_node(affected: AffectedPod) -> bool:
+    """It lacks, or may lack, what its node could give it, and what is not to come from a role of its own."""
+    return affected.effect is not Effect.NO_KNOWN_NEED and affected.asks and not affected.own_role
 
 
 def _on_nodes(of: Behind) -> Iterator[Fix | str]:
