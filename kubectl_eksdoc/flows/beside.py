@@ -183,11 +183,12 @@ class Recording:
         return self._told[what]
 
     def _lines(self, log: str | Absent | Unknown) -> str | Absent | Unknown:
-        """Those from which anything is read: programs print whatever they like."""
+        """Those from which anything is read, others are empty: programs print whatever they like, and how much they
+        printed since tells something."""
         if not isinstance(log, str):
             return log
         lines = self._keeper.text(log).splitlines()  # a key goes over several
-        return "".join(f"{line}\n" for line in lines if any(read_in(line) for read_in in _READ))
+        return "".join(f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
 
 
 _READ = (metadata_log_lines.tells, dns_symptoms.tells, signs.tells)

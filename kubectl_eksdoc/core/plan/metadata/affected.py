@@ -65,6 +65,8 @@ _ITS_ROLE = (
     "the service account's token"
 )
 AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
+_MUCH = 20
+"""Lines of a log, after which a Ready program goes on without what it lacked."""
 _OUTLIVED = timedelta(hours=12)
 """Credentials of a node's role are valid for 6 hours at most: what has run for longer has others, or needs none."""
 
@@ -90,8 +92,8 @@ class Judged:
         if pod.finished or (pod.calls.host_network and not self.at_host):
             return None
         program = program_of(pod)
-        if inside.seen is not None and self.here.reach is not Reach.REACHABLE:
-            return self._broken(pod, program, inside.seen)
+        if inside.seen is not None and self.here.reach is not Reach.REACHABLE and not self._recovered(pod, inside.seen):
+            return self._broken(pod, program, inside.seen, inside.another)
         if not cut_off(self.here, self.later):
             return None
         has_role = _has_role(pod, self.identities)
@@ -106,8 +108,14 @@ class Judged:
                 found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
         return min(filter(None, found), key=lambda each: _WORST.index(each.effect), default=None)
 
-    def _broken(self, pod: Pod, program: Program | None, seen: Seen) -> AffectedPod:
+    def _recovered(self, pod: Pod, seen: Seen) -> bool:
+        """It is Ready, and has printed much since."""
+        return not fails(pod, self.now) and seen.after > _MUCH
+
+    def _broken(self, pod: Pod, program: Program | None, seen: Seen, another: Seen | None) -> AffectedPod:
         lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
+        if another is not None:
+            lacks += ", and names another cause after it"
         where = f"on its node {self.here.why}"
         if self.here.reach is Reach.UNKNOWN:
             where = f"whether its node's service is reached is not known: {self.here.why}"
@@ -116,7 +124,8 @@ class Judged:
         if not seen.said.asks:
             lacks += ", which it does not ask the service for"
         own_role = seen.said.lacks == "credentials" and _has_role(pod, self.identities)
-        return AffectedPod(pod, Effect.BROKEN, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
+        effect = Effect.BROKEN if another is None else Effect.POSSIBLE
+        return AffectedPod(pod, effect, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
 
     def _unlikely(self, pod: Pod) -> AffectedPod:
         _, where = self._worst()

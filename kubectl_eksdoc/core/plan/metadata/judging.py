@@ -205,8 +205,8 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
         f"{count} {how}: {same[0].why}; {same[0].where}",
         tuple(evidence),
         (
-            *(_until_then(alike, hops) if same[0].asks and not same[0].own_role else ()),
             Remedy(_sentence(same[0].way_out), when=When.TOMORROW),
+            *(_until_then(alike, hops) if same[0].asks and not same[0].own_role else ()),
         ),
     )
 
@@ -220,7 +220,7 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
         which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
         words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
         yield Remedy(
-            "Raise the hop limit of the instances as they run: nothing is replaced or restarted.",
+            "Until then raise the hop limit of the instances as they run: nothing is replaced or restarted.",
             shell("kubectl", "eksdoc", "imds-probe", *words),
             When.TONIGHT,
         )
@@ -260,8 +260,9 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
             Severity.INFO,
             Status.PASS,
             _cluster(facts),
-            f"{_pods(len(found))} cannot reach it and {'has' if len(found) == 1 else 'have'} no role, and nothing says "
-            "that AWS is called: no known program, no such line in a log",
+            f"{_pods(len(found))} without a role of {'its' if len(found) == 1 else 'their'} own cannot reach it, or "
+            "will not, and nothing says that AWS is called: no program that is known to, and no line of a log that was "
+            "read",
             tuple(_some(owners)),
         )
 

@@ -35,10 +35,12 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints."""
+    """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints.
+    `after`: so many lines were printed after it."""
 
     said: LogLine
     line: str
+    after: int = 0
 
     @property
     def lacks(self) -> str:
@@ -98,8 +100,9 @@ def tells(line: str) -> bool:
 
 
 def _told(log: str) -> Iterator[Seen]:
-    for line in log.splitlines():
+    lines = log.splitlines()
+    for at, line in enumerate(lines, 1):
         lowered = line.lower()
         said = next((each for text, each in _lowered() if text in lowered and each.beside.lower() in lowered), None)
         if said is not None and not (said.weak and any(well in line for well in _SAID_WELL)):
-            yield Seen(said, hidden(line.strip())[:LONGEST])
+            yield Seen(said, hidden(line.strip())[:LONGEST], len(lines) - at)

@@ -28,7 +28,7 @@ V1_LINE = "vpcId is not specified: EC2MetadataError: failed to make EC2Metadata 
 AWS = "--cloud-provider=aws"
 CERTS, HANDLER = "jetstack/cert-manager-controller:v1.18.0", "aws-node-termination-handler:v1.25.0"
 QUEUE = "ENABLE_SQS_TERMINATION_DRAINING"
-PASSWORD = "FATAL: password authentication failed"
+PASSWORD = 'FATAL: password authentication failed for user "app"'
 WHOLE = ("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1")
 GIVEN = ("REGION", "CLUSTER_VPC_ID", "CLUSTER_NAME", "AWS_ACCOUNT_ID")
 BY_QUEUE = {"variables": (QUEUE, "AWS_REGION"), "values": ((QUEUE, "true"),)}
@@ -222,3 +222,15 @@ def test_where_it_is_cut_off_is_said() -> None:
     found = judged(pod(LBC, IRSA), inside(), FREE, CUT)
     assert found is not None and found.where == f"on the next node {CUT.why}"
     assert "its region and the id of its VPC" in found.why
+
+
+def test_a_ready_pod_that_has_printed_much_since_goes_on_without() -> None:
+    since = NO_ROLE + "\nserving" * 30
+    assert effect(pod(DNS, RoleBy.IRSA, ready=True), inside("--provider=aws", log=since)) is None
+    assert effect(pod(DNS, RoleBy.IRSA, ready=False), inside("--provider=aws", log=since)) is BROKEN
+    assert effect(pod(DNS, ready=True), inside("--provider=aws", log=NO_ROLE + "\nretrying" * 9)) is BROKEN
+
+
+def test_a_pod_that_names_another_cause_after_it_may_fail_for_that() -> None:
+    found = judged(pod(DNS, ready=False), inside("--provider=aws", log=f"{NO_ROLE}\n{PASSWORD}"))
+    assert found is not None and found.effect is POSSIBLE and found.why.endswith("names another cause after it")

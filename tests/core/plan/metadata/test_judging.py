@@ -35,11 +35,11 @@ def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
 
 def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
     (found,) = breaking("managed")
-    tonight, tomorrow = found.remedy
+    tomorrow, tonight = found.remedy
     assert (tonight.when, tomorrow.when) == (When.TONIGHT, When.TOMORROW)
     assert tonight.command == "kubectl eksdoc imds-probe --nodegroup blue --apply --fix instance-options"
     (found,) = breaking("self-managed", hops=3)
-    assert found.remedy[0].command == "kubectl eksdoc imds-probe node/n0 --hops 3 --apply --fix instance-options"
+    assert found.remedy[1].command == "kubectl eksdoc imds-probe node/n0 --hops 3 --apply --fix instance-options"
 
 
 def test_where_nobody_can_change_the_instances_that_is_not_said() -> None:
