@@ -49,7 +49,10 @@ from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.result import PermissionResult
 from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
+from kubectl_eksdoc.render.run.event_result import EventResult
 from kubectl_eksdoc.render.run.result import RunResult
+from kubectl_eksdoc.render.run.status_result import StatusResult
+from kubectl_eksdoc.render.run.watch_result import WatchResult
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.snapshot.result import SnapshotResult
 from tools.codes_page import EVERY
@@ -79,6 +82,9 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     FixResult: (),
     RehearsalResult: codes.ALL,
     RunResult: codes.ALL,
+    EventResult: (),
+    StatusResult: (),
+    WatchResult: (),
     InterruptionResult: interruption_codes.ALL,
     LameduckResult: dns_codes.ALL,
     MeasureResult: dns_measure_codes.ALL,

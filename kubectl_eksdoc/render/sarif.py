@@ -17,9 +17,10 @@ from urllib.parse import quote
 
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.render.document import Fields, known
 from kubectl_eksdoc.render.encode import Json, to_json
 from kubectl_eksdoc.render.look import Look
+
+Fields = dict[str, Json]
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -89,7 +90,7 @@ def result(found: Finding, order: dict[str, int], nth: int) -> Fields:
 
 def _location(found: Finding) -> Fields:
     """Where it is in the cluster; of a manifest the file, and the first line that is named."""
-    name = known(found.subject.name) or "unknown"
+    name = found.subject.name or "unknown"
     return {
         "physicalLocation": _physical(found),
         "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],

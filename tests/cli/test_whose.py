@@ -14,12 +14,13 @@ from kubectl_eksdoc.core.model.last_view import LastView
 from kubectl_eksdoc.host.cache.last_views import content_of, view_in
 from kubectl_eksdoc.host.documents.fields import Fields
 from kubectl_eksdoc.host.saved.metadata import identity as saved
-from kubectl_eksdoc.render.document import identity
+from kubectl_eksdoc.render.result import ClusterResult
 from tests.aws.test_live import prod
 from tests.builders import NOW
 from tests.cli.permissions.desk import NAME, REGION, Desk, Site, desk
 from tests.cli.permissions.granted import Held
 from tests.embedded.clients import worlds
+from tests.reading import printed
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -100,4 +101,4 @@ def test_a_view_and_a_saved_answer_keep_the_mark() -> None:
     who = Identity("lab", "prod", region="eu-west-1", unverified=("cluster", "region"))
     view = view_in(content_of(LastView(who, NOW, (), {})))
     assert view is not None and view.identity == who
-    assert saved(Fields(json.loads(json.dumps(identity(who))))) == who
+    assert saved(Fields(printed(ClusterResult.of(who)))) == who

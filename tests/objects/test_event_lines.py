@@ -15,11 +15,11 @@ from kubectl_eksdoc.core.model.run_events import RunEvent
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.retelling import of_events
 from kubectl_eksdoc.objects.event_lines import read_events
-from kubectl_eksdoc.render.run.events import document, json_line
+from kubectl_eksdoc.render.run.events import event_line
 from tests.builders import NOW
 from tests.examples import examples
 
-LINE = json_line(document(Moment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW))
+LINE = event_line(Moment(2.5, Happened.EVICTED, "shop/a", "old-0"), "r1", NOW)
 END: dict[str, Any] = {
     "apiVersion": "eksdoc.io/v1alpha1",
     "kind": "DrainRun",
@@ -43,7 +43,7 @@ TIMES = st.datetimes(datetime(1971, 1, 1), datetime(2999, 1, 1), timezones=st.ju
 
 @given(MOMENTS, TIMES)
 def test_every_event_comes_back(moment: Moment, at: datetime) -> None:
-    read = read_events(json_line(document(moment, "r1", at)).encode(), "here")
+    read = read_events(event_line(moment, "r1", at).encode(), "here")
     at_s = round(moment.at_s, 3)
     told = RunEvent("r1", at.replace(microsecond=0), at_s, moment.what.value, moment.subject, moment.node, moment.why)
     assert read.told == (told,) and not read.dropped

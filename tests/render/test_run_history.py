@@ -13,7 +13,10 @@ from kubectl_eksdoc.core.run.journal import replay, stops_in
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.history import Past
-from kubectl_eksdoc.render.run.status import FORMATS, StatusView, document
+from kubectl_eksdoc.render.run.status import FORMATS
+from kubectl_eksdoc.render.run.status_result import StatusResult
+from kubectl_eksdoc.render.run.status_view import StatusView
+from tests.reading import printed
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
 
@@ -53,7 +56,7 @@ def test_each_run_stands_beside_what_was_predicted() -> None:
 
 
 def test_the_document_is_as_its_schema_says() -> None:
-    doc: Any = document(VIEW)
+    doc: Any = printed(StatusResult.of(VIEW))
     jsonschema.Draft202012Validator(schemas.load("DrainRunStatus")).validate(doc)
     first, second = doc["history"]
     assert (first["p50"], first["took"], first["error"]) == (78.0, 38.0, -40.0)
@@ -61,7 +64,7 @@ def test_the_document_is_as_its_schema_says() -> None:
 
 
 def test_without_it_the_document_has_none() -> None:
-    doc: Any = document(StatusView("kube-system", AT, (), None))
+    doc: Any = printed(StatusResult.of(StatusView("kube-system", AT, (), None)))
     jsonschema.Draft202012Validator(schemas.load("DrainRunStatus")).validate(doc)
     assert doc["history"] is None
 

@@ -38,6 +38,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     """
     from kubectl_eksdoc.flows.run.attaching import attach
     from kubectl_eksdoc.render.run import events, others
+    from kubectl_eksdoc.render.run.watch_result import watch
 
     SourceOptions.check_live(args)
     options = GlobalOptions.from_args(args)
@@ -61,7 +62,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
         now = around.now()
         if options.output == "json":
-            around.say(events.json_line(others.document(nodes, now, command)))
+            around.say(events.json_line(watch(nodes, now, command)))
         else:
             around.say(others.page(nodes, now, look, options.output == "wide", command) + "\n")
 

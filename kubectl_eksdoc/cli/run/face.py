@@ -90,7 +90,7 @@ class Face:
         self._clear()
         for moment in moments:
             if self._output == "json":
-                self._say(events.json_line(events.document(moment, self._run, now)))
+                self._say(events.event_line(moment, self._run, now))
             elif self._output == "markdown":
                 say(self._around.stderr, events.line(moment, now, self._look) + "\n")
             else:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.nodes import Node
     from kubectl_eksdoc.core.run.recording import Recording
     from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.render.run.status import StatusView, WithoutJournal
+    from kubectl_eksdoc.render.run.status_view import StatusView, WithoutJournal
 
 COMMAND = "drain status"
 
@@ -151,7 +151,7 @@ class Beside:
 
     def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
         """The runs that are not listed."""
-        from kubectl_eksdoc.render.run.status import WithoutJournal
+        from kubectl_eksdoc.render.run.status_view import WithoutJournal
 
         names = {run.run for run in listed}
         found = [each for each in self.noted.found(self.nodes) if each.run not in names]
@@ -170,7 +170,7 @@ class Beside:
 def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusView:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
     from kubectl_eksdoc.core.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status import StatusView
+    from kubectl_eksdoc.render.run.status_view import StatusView
 
     listed = runs.all()
     active = under_way(listed)
@@ -191,7 +191,7 @@ def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusVie
     """Of all runs, or of the one that is named."""
     from kubectl_eksdoc.core.run.journal import replay as stands_by
     from kubectl_eksdoc.render.run.history import Past
-    from kubectl_eksdoc.render.run.status import StatusView
+    from kubectl_eksdoc.render.run.status_view import StatusView
 
     listed = runs.all()
     kept = [chosen(listed, request.run, (), "there")] if request.run else listed
@@ -225,7 +225,7 @@ def _events(told: Recording | None, request: RunRequest, around: Surroundings) -
         around.note(f"note: not taken into account: {said}")
     timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
     if output == "json":
-        return Answer("".join(events.json_line(events.document(moment, told.run, at)) for at, moment in timed))
+        return Answer("".join(events.event_line(moment, told.run, at) for at, moment in timed))
     return Answer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
 
 

@@ -154,8 +154,8 @@ class Note:
 
 
 class Cause(str, Enum):
-    """Why a run took another time than was planned. `BUDGETS` is what the others do not explain: budgets that had more
-    or less room, or were later to show it."""
+    """Why a run took more or less time than planned. budgets is what the others do not explain: budgets that had more
+    or less room, or showed it later."""
 
     STOPPING = "stopping"
     STARTING = "starting"

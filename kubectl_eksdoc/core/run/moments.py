@@ -7,35 +7,49 @@ from typing import NamedTuple
 
 
 class Happened(str, Enum):
+    """Of a node: cordoned, cordoned-only (a target that is not drained), begun (its first eviction may be requested),
+    empty (no pod is left that is evicted), done (it was found empty twice), left-alone (a pod stays on it, and the
+    drain goes on with other nodes), lost (it is not in the cluster any more), adopted (another client drains it, and
+    the run waits for that), replanned (pods were scheduled onto it after the plan was made, and are evicted, too),
+    protected, unprotected (a node that is not drained, from autoscalers that would remove it), excluded (load balancers
+    leave it out before its pods are evicted), joined (a new node), missing (a new node that should have joined). Of a
+    pod: evicted, gone, restarted (by a rollout restart of its workload: a new pod is Ready first), deleted (past its
+    budget), finished (by itself, while the run waited for it), kept (it stays until a user changes something),
+    held-by-name (a budget counts a pod as evicted that came back under its name, for a time). Of the drain: held (no
+    request is sent for now), released (requests are sent again), stopped (this run sends no more requests), baking (a
+    wave is over, and the next one begins after a wait), hooked (a command of the user was run; never in a rehearsal).
+    Of any of these: refused (a request, by the API server), befallen (a requested fault), warned (something is not as
+    it should be; the drain goes on)."""
+
     CORDONED = "cordoned"
-    CORDONED_ONLY = "cordoned-only"  # a target that is not drained
-    BEGUN = "begun"  # the node's first eviction may be asked for
-    EVICTED = "evicted"  # accepted
-    RESTARTED = "restarted"  # accepted: its workload's rollout begins anew, and a new pod comes first
-    DELETED = "deleted"  # accepted, past its budget
-    FINISHED = "finished"  # it ended by itself while it was waited for
+    CORDONED_ONLY = "cordoned-only"
+    BEGUN = "begun"
+    EVICTED = "evicted"
+    RESTARTED = "restarted"
+    DELETED = "deleted"
+    FINISHED = "finished"
     REFUSED = "refused"
-    GONE = "gone"  # the pod's object
-    KEPT = "kept"  # a pod does not go until somebody changes something
-    EMPTY = "empty"  # nothing that is evicted is on the node any more
-    DONE = "done"  # the node was seen empty twice
-    LEFT_ALONE = "left-alone"  # a node that cannot be emptied: the others go on
-    REPLANNED = "replanned"  # pods came to a node after the plan was made: they are evicted, too
-    LOST = "lost"  # a node that is not there any more
-    ADOPTED = "adopted"  # a node that somebody else is draining: it is left to them, and waited for
-    HELD = "held"  # nothing more is asked for, for now
-    RELEASED = "released"  # and again it is
-    STOPPED = "stopped"  # nothing more is asked for by this run
-    PROTECTED = "protected"  # a node that is not drained, from autoscalers that would remove it
-    UNPROTECTED = "unprotected"  # and no longer
-    EXCLUDED = "excluded"  # a node: load balancers that send to nodes leave it out
-    HELD_BY_NAME = "held-by-name"  # a budget counts a pod as evicted that came back under its name, for a time
-    WARNED = "warned"  # something that was not as it should be; it goes on
-    BAKING = "baking"  # a wave is over, and the next one is not begun for a while
-    HOOKED = "hooked"  # a command of the user was run
-    JOINED = "joined"  # a new node in the place of one that is done, or before the drain
-    MISSING = "missing"  # a new node that should have joined
-    BEFALLEN = "befallen"  # a fault that was asked for
+    GONE = "gone"
+    KEPT = "kept"
+    EMPTY = "empty"
+    DONE = "done"
+    LEFT_ALONE = "left-alone"
+    REPLANNED = "replanned"
+    LOST = "lost"
+    ADOPTED = "adopted"
+    HELD = "held"
+    RELEASED = "released"
+    STOPPED = "stopped"
+    PROTECTED = "protected"
+    UNPROTECTED = "unprotected"
+    EXCLUDED = "excluded"
+    HELD_BY_NAME = "held-by-name"
+    WARNED = "warned"
+    BAKING = "baking"
+    HOOKED = "hooked"
+    JOINED = "joined"
+    MISSING = "missing"
+    BEFALLEN = "befallen"
 
 
 ASKED = (Happened.EVICTED, Happened.RESTARTED, Happened.DELETED)

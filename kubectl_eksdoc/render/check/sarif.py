@@ -11,10 +11,9 @@ from kubectl_eksdoc.core.plan.check.suppressing import Suppressed
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.gates import gates
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.document import Fields, known
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.sarif import document, driver, identity, result
+from kubectl_eksdoc.render.sarif import Fields, document, driver, identity, result
 from kubectl_eksdoc.render.times import rfc3339
 
 
@@ -41,7 +40,7 @@ def _run(view: CheckView) -> Fields:
         "invocations": [{"executionSuccessful": True, "endTimeUtc": rfc3339(cluster.observed_at)}],
         "columnKind": "unicodeCodePoints",
         "results": results,
-        "properties": {"verdict": words.in_short(plan), "context": known(cluster.identity.context)},
+        "properties": {"verdict": words.in_short(plan), "context": cluster.identity.context or None},
     }
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model.journal import Cause
 from kubectl_eksdoc.core.run.record import Placement
 from kubectl_eksdoc.render.drain.estimate_result import BakeResult, Seconds
 from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
 from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts
+
+
+class RecordCause(Printed):
+    cause: Cause
+    seconds: float
+
+    @classmethod
+    def of(cls, facts: tuple[Cause, float]) -> RecordCause:
+        return cls.filled(cause=facts[0], seconds=seconds(facts[1]))
 
 
 class RecordEstimate(Printed):

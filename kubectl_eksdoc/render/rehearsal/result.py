@@ -26,15 +26,6 @@ class _Moment(Printed):
 
     at_seconds: Seconds
     what: Happened
-    """cordoned, begun, empty, done, left-alone (something keeps a pod on it), lost (it is not in the cluster any more),
-    adopted (another client drains it), replanned (pods came to it after the plan was made, and are evicted, too): of a
-    node; held, released, stopped, baking (a wave is over, and the next one is not begun for a while), hooked (a command
-    of the user was run; never in a rehearsal): of the drain; kept: a pod that does not go until a user changes
-    something; joined: of a new one; missing: of a new one that should have joined; evicted, refused, gone, restarted
-    (its workload was: a new pod is Ready first), deleted (past its budget), finished (by itself, while it was waited
-    for): of a pod; befallen: a fault that was asked for; protected, unprotected: of a node that is not drained, from
-    autoscalers that would remove it; excluded: of a node that load balancers leave out before its pods go; warned: of a
-    node, or of the drain, what was not as it should be."""
     subject: Text
     """A node, or a pod (namespace/name); of a fault also the control plane, or how many pods."""
     node: Text | None

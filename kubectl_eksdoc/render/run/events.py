@@ -1,17 +1,18 @@
-"""What happens in a run, as it happens: a line for people, a document of one line for programs."""
+"""What happens in a run, as it happens: a line for people, a result of one line for programs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN_EVENT
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.render.document import Fields, known
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.times import rfc3339
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.render.result import Printed
 
 _TONES: Mapping[Happened, Tone] = {
     Happened.DONE: Tone.GOOD,
@@ -40,21 +41,15 @@ def line(moment: Moment, at: datetime, look: Look) -> str:
     return f"{when}  {what}  {text}"
 
 
-def document(moment: Moment, run: str, at: datetime) -> Fields:
-    """As DrainRunEvent.json says; what is not known is null."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": DRAIN_RUN_EVENT,
-        "run": run,
-        "at": rfc3339(at),
-        "seconds": round(moment.at_s, 3) + 0.0,
-        "what": moment.what.value,
-        "subject": moment.subject,
-        "node": known(moment.node),
-        "why": known(moment.why),
-    }
+def event_line(moment: Moment, run: str, at: datetime) -> str:
+    """The same as JSON."""
+    from kubectl_eksdoc.render.run.event_result import event
+
+    return json_line(event(moment, run, at))
 
 
-def json_line(fields: Fields) -> str:
+def json_line(result: Printed) -> str:
     """One line of pure ASCII, with its end: a reader may take it apart by lines."""
-    return json.dumps(fields, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
+    from kubectl_eksdoc.render.result import plain
+
+    return json.dumps(plain(result), ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"

@@ -21,11 +21,10 @@ def _wide(view: RunView, look: Look) -> str:
 
 def _json(view: RunView, look: Look) -> str:
     """One line, as its events before it."""
-    from kubectl_eksdoc.render.result import plain
     from kubectl_eksdoc.render.run.events import json_line
     from kubectl_eksdoc.render.run.result import RunResult
 
-    return json_line(plain(RunResult.of(view)))
+    return json_line(RunResult.of(view))
 
 
 def _markdown(view: RunView, look: Look) -> str:

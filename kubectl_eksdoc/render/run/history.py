@@ -8,15 +8,13 @@ from statistics import median
 
 from kubectl_eksdoc.core.model.journal import RunSummary, Timed
 from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.render.document import Fields, known
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.result import seconds
 from kubectl_eksdoc.render.record.words import because
 from kubectl_eksdoc.render.sections import Title, drawn
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted, shown, wrap
-from kubectl_eksdoc.render.times import duration, rfc3339
+from kubectl_eksdoc.render.times import duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +40,6 @@ class Past:
         if timed is not None:
             return timed.p50_s, timed.p95_s, timed.bound_s
         return (begun.p50_s, begun.p95_s, begun.bound_s) if begun is not None else (None, None, None)
-
-
-def fields(past: Past) -> Fields:
-    timed = past.timed
-    p50_s, p95_s, bound_s = past.predicted
-    return {
-        "run": past.run.run,
-        "begunAt": None if past.run.begun is None else rfc3339(past.run.begun),
-        "outcome": known(past.journaled.ended or ""),
-        "resumed": past.resumed,
-        "p50": seconds(p50_s),
-        "p95": seconds(p95_s),
-        "lowerBound": seconds(bound_s),
-        "took": None if timed is None else seconds(timed.took_s),
-        "error": None if timed is None else seconds(timed.error_s),
-        "causes": [{"cause": c.value, "seconds": seconds(s)} for c, s in timed.causes] if timed is not None else [],
-    }
 
 
 def table(history: Sequence[Past], look: Look) -> list[str]:

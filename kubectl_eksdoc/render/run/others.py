@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_WATCH
 from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 from kubectl_eksdoc.core.run.others import OthersNode
-from kubectl_eksdoc.render.document import Fields, known
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look, Tone
@@ -59,34 +57,6 @@ def _runs(nodes: Sequence[OthersNode], look: Look, command: Command) -> list[str
         lines += wrap(shown(f"- run {note.run} of eksdoc{where}:", look), look.columns, MARGIN, MARGIN * 2)
         lines.append(command_line(command(note), look))
     return titled(Title("Runs of eksdoc"), lines, look) if lines else []
-
-
-def document(nodes: Sequence[OthersNode], at: datetime, command: Command) -> Fields:
-    """As DrainWatch.json says."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": DRAIN_WATCH,
-        "at": rfc3339(at),
-        "nodes": [
-            {
-                "node": node.node,
-                "drainedBy": node.who,
-                "run": _run(node.run, command),
-                "leftSeconds": None if node.left_s is None else round(node.left_s, 3),
-                "pods": [
-                    {"pod": pod.pod, "leaving": pod.leaving, "budget": known(pod.budget), "why": pod.why}
-                    for pod in node.pods
-                ],
-            }
-            for node in nodes
-        ],
-    }
-
-
-def _run(note: RunNote | None, command: Command) -> Fields | None:
-    if note is None:
-        return None
-    return {"run": note.run, "journalNamespace": known(note.journal), "command": command(note)}
 
 
 def _left(node: OthersNode) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
+    RecordCause,
     RecordNode,
     RecordPending,
     RecordPlacement,
@@ -21,20 +22,14 @@ from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 
 
-class _Cause(Printed):
-    cause: Literal["stopping", "starting", "scheduling", "holds", "budgets"]
-    seconds: float
-
-
 class _Errors(Printed):
     """Seconds by which the run took longer than the plan's figures."""
 
     p50: float
     p95: float
     lower_bound: float | None
-    causes: tuple[_Cause, ...]
-    """By how many seconds each made the run longer than p50, or shorter (negative). budgets is what the others do not
-    explain."""
+    causes: tuple[RecordCause, ...]
+    """By how many seconds each made the run longer than p50, or shorter (negative)."""
 
 
 def _errors(view: RecordView) -> _Errors | None:
@@ -42,12 +37,11 @@ def _errors(view: RecordView) -> _Errors | None:
     if estimate is None or late_s is None:
         return None
     took_s = estimate.p50_s + late_s
-    causes = view.record.causes.items()
     return _Errors.filled(
         p50=seconds(late_s),
         p95=seconds(took_s - estimate.p95_s),
         lower_bound=seconds(took_s - estimate.least[0].seconds) if estimate.least else None,
-        causes=(_Cause.filled(cause=cause.value, seconds=seconds(s)) for cause, s in causes),
+        causes=view.record.causes.items(),
     )
 
 

@@ -2,138 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
 
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN_STATUS
 from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunSummary
-from kubectl_eksdoc.core.model.locks import Held
-from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of, phase_words
+from kubectl_eksdoc.core.run.account import nodes_of, phase_words
 from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.render.document import Fields, known, strings
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.run.history import Past, fields, table
+from kubectl_eksdoc.render.run.history import table
+from kubectl_eksdoc.render.run.status_view import StatusView
 from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, titled, told
 from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import counted, listing, shown, wrap
+from kubectl_eksdoc.render.text import shown, wrap
 from kubectl_eksdoc.render.times import age, between, rfc3339
 
 _NOTHING = "No run is kept in namespace {}."
-
-_MOST_NAMES = 6
-
-
-@dataclass(frozen=True, slots=True)
-class WithoutJournal:
-    """A run that is known by what `nodes` say of it alone. `gone`: its journal is not in `namespace` any more; else it
-    may be there, in another namespace than was asked for. `command` takes it back, or shows it."""
-
-    run: str
-    nodes: tuple[str, ...]
-    namespace: str
-    gone: bool
-    command: str
-
-    @property
-    def said(self) -> str:
-        carry = f"{counted(len(self.nodes), 'node')} {'carry' if len(self.nodes) > 1 else 'carries'} its notes"
-        what = "its journal is gone" if self.gone else f"its journal is in namespace {self.namespace}"
-        return f"run {self.run}: {what}; {carry} ({listing(self.nodes, _MOST_NAMES, Look())})"
-
-
-@dataclass(frozen=True, slots=True)
-class StatusView:
-    """`run` is one of `runs` in full, None where only the list is asked for; `held` is the lock, None where it must
-    not be read. `without`: runs that are known by nodes alone; `notes`: what could not be looked at; `history`: the
-    runs against their plans, None where that was not asked for."""
-
-    namespace: str
-    now: datetime
-    runs: Sequence[RunSummary]
-    held: Held | None
-    run: RunSummary | None = None
-    journaled: Journaled | None = None
-    without: tuple[WithoutJournal, ...] = ()
-    notes: tuple[str, ...] = ()
-    history: tuple[Past, ...] | None = None
-
-    @property
-    def led(self) -> bool:
-        return self.held is None or self.held.led
-
-
-def document(view: StatusView) -> Fields:
-    held = view.held
-    return {
-        "apiVersion": API_VERSION,
-        "kind": DRAIN_RUN_STATUS,
-        "toolVersion": __version__,
-        "namespace": view.namespace,
-        "at": rfc3339(view.now),
-        "holder": None if held is None else known(held.holder if held.led else ""),
-        "runs": [_summary(run) for run in view.runs],
-        "run": cast(Json, _full(view)),
-        "withoutJournal": [
-            {
-                "run": each.run,
-                "journal": "gone" if each.gone else "elsewhere",
-                "namespace": each.namespace,
-                "nodes": strings(each.nodes),
-                "command": each.command,
-            }
-            for each in view.without
-        ],
-        "history": None if view.history is None else [fields(past) for past in view.history],
-        "notes": strings(view.notes),
-    }
-
-
-def _summary(run: RunSummary) -> Fields:
-    return {
-        "run": run.run,
-        "phase": run.phase,
-        "begunAt": None if run.begun is None else rfc3339(run.begun),
-        "updatedAt": None if run.updated is None else rfc3339(run.updated),
-        "leader": known(run.leader),
-        "said": known(run.said),
-    }
-
-
-def _full(view: StatusView) -> Fields | None:
-    if view.run is None or view.journaled is None:
-        return None
-    journaled, begun = view.journaled, view.journaled.begun
-    return {
-        **_summary(view.run),
-        "led": view.led and journaled.phase is not Phase.ENDED,
-        "ended": known(journaled.ended or ""),
-        "who": known(begun.who if begun else ""),
-        "host": known(begun.host if begun else ""),
-        "plan": known(begun.plan if begun else ""),
-        "nodes": [_node(each) for each in nodes_of(journaled)],
-        "cordoned": strings(each.node for each in journaled.cordoned),
-        "inDoubt": len(journaled.in_doubt),
-        "dropped": strings(journaled.dropped),
-    }
-
-
-def _node(node: NodeAccount) -> Fields:
-    return {
-        "node": node.node,
-        "wave": node.wave or None,
-        "state": node.state,
-        "granted": node.granted,
-        "gone": node.gone,
-        "refused": node.refused,
-        "inDoubt": node.in_doubt,
-    }
 
 
 def _list(view: StatusView, look: Look) -> str:
@@ -227,11 +112,17 @@ def _screen(view: StatusView, look: Look, full: bool) -> str:
     return _one(view, look, full) if view.run is not None else _list(view, look)
 
 
+def _result(view: StatusView) -> object:
+    from kubectl_eksdoc.render.run.status_result import StatusResult
+
+    return StatusResult.of(view)
+
+
 FORMATS: Formats[StatusView] = Formats(
     "the status of runs",
     {
         "table": lambda view, look: _screen(view, look, full=False),
         "wide": lambda view, look: _screen(view, look, full=True),
-        **documents(document),
+        **documents(_result),
     },
 )
