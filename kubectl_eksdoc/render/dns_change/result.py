@@ -10,9 +10,10 @@ from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
 from kubectl_eksdoc.core.rules.keeping.secrets import printed, printed_corefile
 from kubectl_eksdoc.core.run.dns import taking_up
 from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_change import words
 from kubectl_eksdoc.render.dns_change.view import DnsChangeView
-from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Lines, Printed, Text, metadata
+from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, Text
 
 
 class _Conflict(Printed):

@@ -9,19 +9,10 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered
 from kubectl_eksdoc.core.plan.fleet.standing import Row, Standing
+from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.fleet import words
 from kubectl_eksdoc.render.fleet.view import FleetView
-from kubectl_eksdoc.render.result import (
-    ClusterResult,
-    Count,
-    KindResult,
-    Meta,
-    Moment,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
 _STANDINGS = [each.value for each in Standing]

@@ -10,11 +10,11 @@ from kubectl_eksdoc.core.plan.interruption import links, outage, spot
 from kubectl_eksdoc.core.plan.interruption.handlers import Handler
 from kubectl_eksdoc.core.plan.interruption.repair import missing
 from kubectl_eksdoc.core.plan.interruption.setting import effective
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.interruption import words
 from kubectl_eksdoc.render.interruption.view import InterruptionView
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -23,7 +23,6 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
-    metadata,
 )
 
 _Handled = Literal["yes", "no", "unknown"]

@@ -8,9 +8,10 @@ from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.metadata.fixes import fix
 from kubectl_eksdoc.core.run.metadata.became import Became, Done
 from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata_fix import words
 from kubectl_eksdoc.render.metadata_fix.view import FixView
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, Texts, metadata
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
 
 
 class _Blast(Printed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordCause,
@@ -17,7 +18,7 @@ from kubectl_eksdoc.render.record.result import (
     seconds,
 )
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Moment, Printed, Text, Texts, metadata
+from kubectl_eksdoc.render.result import Count, FindingResult, Moment, Printed, Text, Texts
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 

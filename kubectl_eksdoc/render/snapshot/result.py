@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, metadata
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
 from kubectl_eksdoc.render.snapshot.view import SnapshotView
 
 
