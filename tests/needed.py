@@ -51,3 +51,7 @@ def chromium(environ: Mapping[str, str] = os.environ) -> str:
     """The path of a Chromium, or the end of the test."""
     paths = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
     return next(filter(None, paths), None) or missing("chromium", environ)
+
+
+BYTECODE = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if os.environ.get(name)}
+"""For processes with an environment of their own: else each compiles the whole package, while others wait for it."""

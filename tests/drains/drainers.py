@@ -22,6 +22,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server
+from tests import needed
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Counted, Watched
 from tests.fakes import kubeconfigs
@@ -60,6 +61,7 @@ class Served:
             "KUBECONFIG": self.kubeconfig,
             "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONPATH": str(ROOT),
+            **needed.BYTECODE,
         }
 
 

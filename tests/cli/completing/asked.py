@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.cli.completing.command import answered
 from kubectl_eksdoc.wiring.names import OFFLINE
+from tests import needed
 from tests.contracts.source import ROOT
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]+(\t[^\x00-\x1f\x7f]+)?\n")
@@ -50,7 +51,13 @@ def at(*words: str, **environ: str) -> Answered:
 
 def process(*words: str, home: Path, environ: Mapping[str, str] | None = None) -> Answered:
     """It ends with 0, and is silent on stderr."""
-    around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **(environ or {})}
+    around = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        **needed.BYTECODE,
+        **(environ or {}),
+    }
     command = [sys.executable, "-m", "kubectl_eksdoc", "__complete", *words]
     begun = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, env=around, timeout=60, check=False)

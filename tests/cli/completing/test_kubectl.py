@@ -40,7 +40,7 @@ class Shell:
     @property
     def environ(self) -> dict[str, str]:
         path = f"{self.home / 'bin'}:{Path(needed.kubectl()).parent}:/usr/bin:/bin"
-        given = {"PATH": path, "HOME": str(self.home), "PYTHONPATH": str(ROOT)}
+        given = {"PATH": path, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
         return {**given, **({"KUBECONFIG": self.config} if self.config else {})}
 
     def tab(self, *words: str) -> Answered:
@@ -216,7 +216,7 @@ def test_names_of_a_snapshot(home: Path) -> None:
 
 @pytest.mark.long
 def test_nobody_who_listens_and_nothing_to_write_on(home: Path) -> None:
-    around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    around = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
     command = f"{sys.executable} -m kubectl_eksdoc __complete ''"
     for closing in (">&-", "2>&-", ">&- 2>&- <&-", "| true", "> /dev/full"):
         script = f"set -o pipefail; {command} {closing}"

@@ -74,7 +74,12 @@ def test_install_links_every_program_that_is_there(krew: Path) -> None:
 @pytest.mark.long
 def test_what_it_made_completes(krew: Path, tmp_path: Path) -> None:
     kubectl = needed.kubectl()
-    env = {"PATH": f"{krew}:{Path(kubectl).parent}:/bin:/usr/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    env = {
+        "PATH": f"{krew}:{Path(kubectl).parent}:/bin:/usr/bin",
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+        **needed.BYTECODE,
+    }
 
     def tab(*words: str) -> str:
         command = [kubectl, "__complete", *words]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.completion.scripts import BASH, BY_SHELL
+from tests import needed
 from tests.cli.completion.terminals import completed
 from tests.cli.running import run_cli
 from tests.contracts.source import ROOT
@@ -48,7 +49,12 @@ def home(tmp_path: Path) -> Path:
 
 
 def around(home: Path) -> dict[str, str]:
-    return {"PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    return {
+        "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        **needed.BYTECODE,
+    }
 
 
 QUICK_LINES = (

@@ -20,6 +20,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, User, re
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server
+from tests import needed
 from tests.embedded.clients import worlds
 
 ROOT = Path(__file__).parents[3]
@@ -97,6 +98,7 @@ class Container:
         environ = {each["name"]: each["value"] for each in spec["env"]} | {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
+            **needed.BYTECODE,
             "HOME": str(home),
             "TMPDIR": str(home),
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",
