@@ -24,7 +24,8 @@ from tests.kube.field.fields import serving_again
 pytestmark = pytest.mark.long
 
 SPEED = 3.0
-AWAY_S = 30.0
+AWAY_S = 40.0
+"""More than `core.run.errors.ERRORS_S`, after which a run is held."""
 
 
 def check(world: Served, run: Going) -> None:
@@ -146,7 +147,7 @@ def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
 # A server that is away
 
 
-def test_a_server_that_is_away_for_half_a_minute(tmp_path: Path) -> None:
+def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> None:
     """It does not listen, and every connection is broken; its time goes on meanwhile."""
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(served(small(), tmp_path / "home", SPEED))
