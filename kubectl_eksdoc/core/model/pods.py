@@ -203,3 +203,8 @@ class Pod:
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
         return any(t.tolerates(key, value, effect) for t in self.tolerations)
+
+
+def pod_count(count: int) -> str:
+    """``1 pod``, ``3 pods``."""
+    return f"{count} pod{'' if count == 1 else 's'}"

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
 from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
-from kubectl_eksdoc.core.plan.metadata.log_lines import last_symptom
+from kubectl_eksdoc.core.plan.metadata.log_lines import read
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.core.plan.metadata.programs import Started
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
@@ -73,7 +73,7 @@ def facts() -> MetadataFacts:
         identities=Unknown("IAM does not allow it", "eks:ListPodIdentityAssociations"),
     )
     inside = {
-        "shop/controller": Inside(seen=last_symptom("error: failed to get VPC ID: 169.254.169.254 timed out")),
+        "shop/controller": Inside(seen=read("error: failed to get VPC ID: 169.254.169.254 timed out").symptom),
         "shop/silent": Inside(unknown=(Unknown("not allowed", "get pods/log"),)),
         "shop/scaler": Inside(Started(("--cloud-provider=aws",), ())),
     }

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.aws.queues import Queue
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.pods import pod_count
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
@@ -112,13 +113,13 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
             return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
-        why = Unknown(f"none of its {_pods(len(pods))} is Ready: whether it reads the queue now is not known")
+        why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
         return _to_look(unknown(replace(link, code=codes.KARPENTER, name="Karpenter"), why, "a Ready pod"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
         return _to_look(unknown(link, why, "the log of Karpenter"), install)
-    return replace(link, what=f"no error about the queue in the last lines of {_pods(len(read))}")
+    return replace(link, what=f"no error about the queue in the last lines of {pod_count(len(read))}")
 
 
 _TRIES_EVERY = timedelta(minutes=20)
@@ -159,10 +160,6 @@ def _grep(install: KarpenterInstall) -> str:
 
 def _to_look(link: Link, install: KarpenterInstall) -> Link:
     return replace(link, remedy=(*link.remedy[:1], Remedy("Look yourself:", _grep(install))))
-
-
-def _pods(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool, named: bool = True) -> Link:

@@ -24,7 +24,6 @@ from kubectl_eksdoc.core.plan.metadata.programs import (
     needs_nothing,
     needs_of,
     never_asks,
-    program_of,
     programs_of,
 )
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
@@ -39,7 +38,7 @@ class Effect(Enum):
     NO_KNOWN_NEED = "no known need"
 
 
-_WORST = tuple(Effect)
+WORST_FIRST = {effect: rank for rank, effect in enumerate(Effect)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,8 @@ class Judged:
         """None: it is not, as far as that can be told from outside."""
         if pod.finished or (pod.calls.host_network and not self.at_host):
             return None
-        program = program_of(pod)
+        known = programs_of(pod)
+        program = next(iter(known.values()), None)
         if inside.seen is not None and self.here.reach is not Reach.REACHABLE and not self._recovered(pod, inside.seen):
             return self._broken(pod, program, inside.seen, inside.another)
         if not cut_off(self.here, self.later):
@@ -102,11 +102,11 @@ class Judged:
         if program is None:
             return None if has_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
         found = []
-        for image, each in programs_of(pod).items():
+        for image, each in known.items():
             one = replace(inside, started=inside.started_as(image))
             if not never_asks(one.started):
                 found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
-        return min(filter(None, found), key=lambda each: _WORST.index(each.effect), default=None)
+        return min(filter(None, found), key=lambda each: WORST_FIRST[each.effect], default=None)
 
     def _recovered(self, pod: Pod, seen: Seen) -> bool:
         """It is Ready, and has printed much since."""
@@ -153,10 +153,8 @@ class Judged:
 
     def _does_without(self, pod: Pod, inside: Inside) -> bool:
         """It is Ready, its log was read, and the next node gives it no less than this one."""
-        if self.here.reach is not Reach.CUT_OFF and self.later.reach in (Reach.CUT_OFF, Reach.V1_ONLY):
-            same = self.here.reach is self.later.reach
-            return same and _runs_well(pod, inside)
-        return _runs_well(pod, inside)
+        loses = cut_off(self.later) and self.here.reach not in (Reach.CUT_OFF, self.later.reach)
+        return not loses and pod.ready and inside.started is not None and not inside.unknown
 
     def _outlives(self, pod: Pod, needs: Needs, inside: Inside) -> bool:
         """It needs nothing but credentials, was cut off all the time as far as is known, and its log was read."""
@@ -181,11 +179,6 @@ class Judged:
         if seen is not None and not seen.said.asks:
             return "set AWS_REGION"
         return program.fix if program is not None else _OWN_ROLE
-
-
-def _runs_well(pod: Pod, inside: Inside) -> bool:
-    """It is Ready, and its log was read."""
-    return pod.ready and inside.started is not None and not inside.unknown
 
 
 def unexplained(pod: Pod, inside: Inside, now: datetime) -> bool:

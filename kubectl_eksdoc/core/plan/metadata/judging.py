@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Pod, pod_count
 from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, cut_off, unexplained
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
@@ -112,9 +112,9 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
-            f"{_pods(len(several))} could not be looked into, so whether {'it suffers' if one else 'they suffer'} "
+            f"{pod_count(len(several))} could not be looked into, so whether {'it suffers' if one else 'they suffer'} "
             f"is not known: {told.why}",
-            () if one else tuple(_some([pod.key for pod, _ in several])),
+            () if one else tuple(some([pod.key for pod, _ in several])),
             (allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
             told.missing or "what is inside of it",
         )
@@ -131,8 +131,8 @@ def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[A
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
-            f"{_pods(len(found))} on no node that was read: whether the service is reached from there is not known",
-            tuple(_some([each.key for each in found])),
+            f"{pod_count(len(found))} on no node that was read: whether the service is reached from there is not known",
+            tuple(some([each.key for each in found])),
             missing="the nodes of these pods",
         )
 
@@ -156,9 +156,9 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
-            f"{_pods(len(found))} cannot reach the service and {'fails' if len(found) == 1 else 'fail'} for a reason "
-            "that is not recognised",
-            (*_some([pod.key for pod in found]), *_weak(facts, found)),
+            f"{pod_count(len(found))} cannot reach the service and {'fails' if len(found) == 1 else 'fail'} for a "
+            "reason that is not recognised",
+            (*some([pod.key for pod in found]), *_weak(facts, found)),
             (Remedy("Read its log.", f"kubectl logs -n {first.namespace} {first.name} --all-containers --tail=50"),),
             "why it fails",
         )
@@ -190,9 +190,9 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
     broken = same[0].effect is Effect.BROKEN
     pods = sorted(each.pod.key for each in same)
     how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
-    count = _pods(len(same))
+    count = pod_count(len(same))
     by = alike.now.by or ("" if broken and assumed else alike.next.by)
-    evidence = [*_some(pods), f"{NODES}{_group(alike)}{', ' if by else ''}{by}"]
+    evidence = [*some(pods), f"{NODES}{_group(alike)}{', ' if by else ''}{by}"]
     if same[0].line:
         evidence.append(f"its log: {same[0].line}")
     if same[0].source:
@@ -231,11 +231,9 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
     evidence, total = [], 0
     for alike, affected in groups:
         found = [each for each in affected if each.effect is Effect.POSSIBLE]
-        owners = {owner_of(each.pod): each.why for each in found}
-        reasons = sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
         if found:
-            evidence.append(f"{_group(alike)}: {_pods(len(found))}; {found[0].where}")
-            evidence += _some(reasons)
+            evidence.append(f"{_group(alike)}: {pod_count(len(found))}; {found[0].where}")
+            evidence += some(reasons(found))
         total += len(found)
     if total:
         yield Finding(
@@ -243,7 +241,7 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
             Severity.LOW,
             Status.UNKNOWN,
             _cluster(facts),
-            f"{_pods(total)} may break, and whether {'it does' if total == 1 else 'they do'} is not known",
+            f"{pod_count(total)} may break, and whether {'it does' if total == 1 else 'they do'} is not known",
             tuple(evidence),
             (Remedy(_ROLES, when=When.TOMORROW),),
             missing="what they ask the service for",
@@ -260,10 +258,10 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
             Severity.INFO,
             Status.PASS,
             _cluster(facts),
-            f"{_pods(len(found))} without a role of {'its' if len(found) == 1 else 'their'} own cannot reach it, or "
-            "will not, and nothing says that AWS is called: no program that is known to, and no line of a log that was "
-            "read",
-            tuple(_some(owners)),
+            f"{pod_count(len(found))} without a role of {'its' if len(found) == 1 else 'their'} own cannot reach it, "
+            "or will not, and nothing says that AWS is called: no program that is known to, and no line of a log that "
+            "was read",
+            tuple(some(owners)),
         )
 
 
@@ -296,7 +294,7 @@ def _tokens(alike: NodesAlike) -> Iterator[Finding]:
             _subject(alike),
             "the nodes that run answer requests without a token (IMDSv1), and the next one does not "
             f"({alike.next.by}): programs that speak IMDSv1 only will fail there",
-            tuple(_some(alike.nodes)),
+            tuple(some(alike.nodes)),
             (Remedy(_COUNT_V1),),
             "whether programs there speak IMDSv1",
         )
@@ -310,7 +308,7 @@ def _refused(alike: NodesAlike) -> Finding:
         _subject(alike),
         "the next node cannot be launched: the account enforces IMDSv2 (HttpTokensEnforced), and the tokens are "
         f"optional ({alike.next.by})",
-        tuple(_some(alike.nodes)),
+        tuple(some(alike.nodes)),
         (Remedy("Require tokens where its options are set, before the next scale-up or replacement."),),
     )
 
@@ -338,7 +336,7 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
                 Status.UNKNOWN,
                 _subject(alike),
                 f"what pods find {'now' if now else 'on the next node'} is not known: {found.why}",
-                tuple(_some(alike.nodes)),
+                tuple(some(alike.nodes)),
                 (_measured(alike.nodes[0]) if now else Remedy(_LOOK),),
                 f"the metadata options {'now' if now else 'on the next node'}",
             )
@@ -358,14 +356,10 @@ def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[Nod
         Status.UNKNOWN,
         _subject(first) if len(groups) == 1 else _cluster(facts),
         f"what pods find {' and '.join(when)} is not known: {why}",
-        tuple(_some(names)),
+        tuple(some(names)),
         (allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),
         missing,
     )
-
-
-def _pods(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def _measured(node: str) -> Remedy:
@@ -386,7 +380,13 @@ def _group(alike: NodesAlike) -> str:
     return f"{name} ({len(alike.nodes)})" if name else alike.nodes[0]
 
 
-def _some(names: Sequence[str]) -> list[str]:
+def reasons(affected: Iterable[AffectedPod]) -> list[str]:
+    """Why, by whose the pods are."""
+    owners = {owner_of(each.pod): each.why for each in affected}
+    return sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+
+
+def some(names: Sequence[str]) -> list[str]:
     if len(names) <= _MOST_PODS:
         return list(names)
     return [*names[:_MOST_PODS], f"and {len(names) - _MOST_PODS} more"]

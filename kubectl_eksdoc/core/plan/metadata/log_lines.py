@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.knowledge import Source, records
+from kubectl_eksdoc.core.plan.metadata.programs import Need
 from kubectl_eksdoc.core.rules.keeping.secrets import hidden
 
 NOTHING = "nothing"
@@ -48,7 +49,7 @@ class Seen:
         return _CLAUSES.get(self.said.lacks, self.said.lacks)
 
 
-_CLAUSES = {"region": "its region", "vpc": "the id of its VPC", "metadata": "metadata of its instance"}
+_CLAUSES = {need.name.lower(): need.value for need in Need}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,6 @@ def read(log: str) -> Read:
         else:
             found = Read(seen, found.weak)
     return found
-
-
-def last_symptom(log: str) -> Seen | None:
-    """The last line of a log that tells one; None if none does."""
-    return read(log).symptom
 
 
 def tells(line: str) -> bool:

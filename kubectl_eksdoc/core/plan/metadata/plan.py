@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
+from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, in_order, reached
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, Judged, cut_off
-from kubectl_eksdoc.core.plan.metadata.assumed import of_successor, successor_of
+from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST, AffectedPod, Effect, Judged, cut_off
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike, nodes_alike
 from kubectl_eksdoc.core.plan.metadata.inside import Inside, fails
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole
 from kubectl_eksdoc.core.plan.metadata.programs import program_of
 from kubectl_eksdoc.core.plan.metadata.sources import Service
+from kubectl_eksdoc.core.plan.metadata.successor import judged_successor, on_successor
 from kubectl_eksdoc.core.rules.metadata_service import HOST, Verdict, verdict
 from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
 
@@ -55,21 +55,12 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed)]
     findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
     for at, each in enumerate(alike):
-        later = _on_successor(each, facts, hops)
+        later = on_successor(each, facts, hops)
         if later is not None:
             affected = _affected(replace(each, later=later), there.get(at, ()), facts, read_of)
-            findings += of_successor(each.owner, each.name, affected)
+            findings += judged_successor(each.name, affected)
     found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
     return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), found)
-
-
-def _on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> Verdict | None:
-    """What pods find on the AL2023 group that comes after this one of AL2; None where that is nothing new."""
-    said = successor_of(facts.told.node_groups.get(alike.name)) if alike.owner is NodeOwner.MANAGED else None
-    if said is None or facts.assumed is not None or cut_off(alike.here, alike.later):
-        return None
-    found = verdict(MetadataOptions(said.tokens, said.hop_limit or 1), hops)
-    return found if cut_off(found) else None
 
 
 def _affected_first(group: GroupPlan) -> tuple[int, int]:
@@ -85,7 +76,7 @@ def worth_a_look(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
         group, unknown = alike[at], alike[at].here.reach is Reached.UNKNOWN
         if cut_off(group.here, group.later):
             found += pods
-        elif unknown or _on_successor(group, facts, hops) is not None:
+        elif unknown or on_successor(group, facts, hops) is not None:
             found += [pod for pod in pods if (unknown and fails(pod, now)) or program_of(pod) is not None]
     return tuple(found)
 
@@ -122,7 +113,7 @@ def _affected(
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
             found.append(each)
-    return tuple(sorted(found, key=lambda each: (_ORDER[each.effect], each.pod.key)))
+    return tuple(sorted(found, key=lambda each: (WORST_FIRST[each.effect], each.pod.key)))
 
 
 def _at_host(service: Service, other: Verdict) -> Verdict:
@@ -131,7 +122,6 @@ def _at_host(service: Service, other: Verdict) -> Verdict:
 
 
 _NOT_LOOKED = Inside()
-_ORDER = {effect: rank for rank, effect in enumerate(Effect)}
 
 
 def _alike(pod: Pod) -> str:

@@ -165,11 +165,10 @@ def program_of_image(image: str) -> Program | None:
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What a program asks the service for and has not been given otherwise: `surely`, and what it `may` besides, where
-    that hangs on what is not known. `note`: why it needs little."""
+    that hangs on what is not known."""
 
     surely: tuple[Need, ...] = ()
     may: tuple[Need, ...] = ()
-    note: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.surely or self.may)
@@ -192,7 +191,7 @@ def needs_of(program: Program, pod: Pod, started: Started | None, has_role: bool
         if not any(asking) or met:
             continue
         (surely if all(asking) and met is False and not program.conditional(need) else may).append(need)
-    return Needs(tuple(surely), tuple(may), possible[0].note if possible else "")
+    return Needs(tuple(surely), tuple(may))
 
 
 def _met(program: Program, need: Need, started: Started | None, has_role: bool) -> bool | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.plan.metadata.log_lines import LONGEST, NOTHING, LogLine, last_symptom, log_lines, read, tells
+from kubectl_eksdoc.core.plan.metadata.log_lines import LONGEST, NOTHING, LogLine, log_lines, read, tells
 from tests.contracts.source import ROOT
 
 CORPUS = ROOT / "tests" / "data" / "metadata_log_lines.jsonl"
@@ -50,22 +50,22 @@ def test_there_are_enough_of_them() -> None:
     ],
 )
 def test_other_troubles_are_none(log: str) -> None:
-    assert last_symptom(log) is None
+    assert read(log).symptom is None
 
 
 @pytest.mark.parametrize("well", ['{"status":200,"error":"EC2MetadataError: failed"}', "200 OK; EC2MetadataError"])
 def test_a_status_of_another_request_takes_no_symptom_away(well: str) -> None:
-    assert last_symptom(well) is not None
+    assert read(well).symptom is not None
 
 
 def test_a_line_has_no_credentials() -> None:
     said = 'no EC2 IMDS role found: {"AccessKeyId": "ASIAEXAMPLEEXAMPLE", "SecretAccessKey": "hunter2hunter2"}'
-    seen = last_symptom(said)
+    seen = read(said).symptom
     assert seen is not None and "EXAMPLE" not in seen.line and "hunter2" not in seen.line
 
 
 def test_the_last_line_counts() -> None:
-    seen = last_symptom("NoCredentialProviders: no valid providers in chain\nfailed to get VPC ID\nexit 1")
+    seen = read("NoCredentialProviders: no valid providers in chain\nfailed to get VPC ID\nexit 1").symptom
     assert seen is not None and seen.line == "failed to get VPC ID" and seen.lacks == "the id of its VPC"
 
 
@@ -79,7 +79,7 @@ def test_another_cause_that_is_named_after_a_symptom_stands_beside_it() -> None:
 
 @given(some.text(), some.sampled_from(SYMPTOMS), some.text())
 def test_any_log_can_be_looked_at(before: str, symptom: LogLine, after: str) -> None:
-    seen = last_symptom(f"{before}\n{symptom.beside} {symptom.text}\n{after}")
+    seen = read(f"{before}\n{symptom.beside} {symptom.text}\n{after}").symptom
     assert seen is not None and len(seen.line) <= LONGEST
 
 

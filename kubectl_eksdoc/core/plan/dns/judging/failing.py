@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.containers import Runs
 from kubectl_eksdoc.core.model.coredns import SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, PODS
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Pod, pod_count
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside
 from kubectl_eksdoc.core.plan.dns.judging import configured
@@ -79,7 +79,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
         return
     bad = [pod for pod in pods if not pod.ready]
     unmade = wanted - len(pods)
-    untold = (f"{_pods_text(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
+    untold = (f"{pod_count(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
     yield Finding(
         codes.FAILING,
         Severity.HIGH if ready else Severity.CRITICAL,
@@ -143,7 +143,7 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
             Severity.HIGH if now else Severity.LOW,
             Status.FAIL,
             DEPLOYMENT,
-            f"{_pods_text(len(killed))} ended for want of memory{'' if now else ' more than an hour ago'}: "
+            f"{pod_count(len(killed))} ended for want of memory{'' if now else ' more than an hour ago'}: "
             f"the limit is {limit}{default}",
             tuple(sorted(pod.name for pod in killed)),
             (
@@ -166,7 +166,7 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
             Severity.MEDIUM,
             Status.FAIL,
             DEPLOYMENT,
-            f"{_pods_text(len(restarts))} restarted a short while ago",
+            f"{pod_count(len(restarts))} restarted a short while ago",
             tuple(f"{pod.name}: {each.restarts} times, {each.ended_as or 'no reason told'}" for pod, each in restarts),
             (_log_of(facts, restarts[0][0]),),
         )
@@ -196,7 +196,7 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
         )
     unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
     if unread:
-        yield not_read(f"what {_pods_text(len(unread))} printed", unread[0][0])
+        yield not_read(f"what {pod_count(len(unread))} printed", unread[0][0])
     left = sum(pod.key not in facts.inside for pod in facts.pods)
     if left:
         yield Finding(
@@ -204,7 +204,7 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
             Severity.MEDIUM,
             Status.UNKNOWN,
             DEPLOYMENT,
-            f"what {_pods_text(left)} printed is not known: {len(facts.pods) - left} of {len(facts.pods)} were looked "
+            f"what {pod_count(left)} printed is not known: {len(facts.pods) - left} of {len(facts.pods)} were looked "
             "into, those first that do not run well",
             remedy=(Remedy("Read on.", f"kubectl logs -n {SYSTEM} -l k8s-app=kube-dns --prefix --tail=100"),),
             missing="the logs of all of its pods",
@@ -234,7 +234,3 @@ def _served(facts: DnsFacts) -> Iterator[Finding]:
             ),
         ),
     )
-
-
-def _pods_text(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Pod, pod_count
 from kubectl_eksdoc.core.plan.drain.landing.preempting import MOST_KINDS, MOST_NODES, Preemption, PushOut
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.said import MAX_EVIDENCE, where
@@ -37,7 +37,7 @@ def _finding(world: Survey, push_out: PushOut, evicted: Collection[str]) -> Find
     first = push_out.pods[0]
     goes = any(pod.uid in evicted for pod in push_out.pods)
     beyond = sum(pod.uid in push_out.victims.beyond for pod in victims)
-    whom = f"{_counted(len(victims))} of lower priority, {beyond} beyond what their budgets allow"
+    whom = f"{pod_count(len(victims))} of lower priority, {beyond} beyond what their budgets allow"
     if goes:
         message = (
             f"while its replacements wait for a new node (priority {_named(world, first)}), the scheduler deletes "
@@ -88,10 +88,6 @@ def _named(world: Survey, pod: Pod) -> str:
     """The pod's priority, with its class where one alone has that value."""
     classes = [each.name for each in world.cluster.priority_classes if each.value == pod.priority]
     return f"{pod.priority} ({classes[0]})" if len(classes) == 1 else f"{pod.priority}"
-
-
-def _counted(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"
 
 
 def _not_examined(pods: tuple[Pod, ...]) -> Finding:
