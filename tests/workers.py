@@ -155,7 +155,9 @@ def _work(session: pytest.Session, number: int, pipe: Connection) -> int:
     """Runs in the fork; its exit code."""
     try:
         _alone(session.config, number)
-        session.config.pluginmanager.register(Reporting(session.config, pipe))
+        reporting = Reporting(session.config, pipe)
+        session.config.pluginmanager.register(reporting)
+        reporting.begun = True
         items = session.items
         for chunk in _chunks(pipe):
             for here, following in zip(chunk, [*chunk[1:], None], strict=True):
@@ -208,6 +210,8 @@ class Reporting:
 
     def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config, self._pipe = config, pipe
+        self.begun = False
+        """Not before: a plugin that is registered is first told all warnings of earlier workers again."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
@@ -216,5 +220,7 @@ class Reporting:
     def pytest_warning_recorded(
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str, location: tuple[str, int, str] | None
     ) -> None:
+        if not self.begun:
+            return
         text = f"{warning_message.category.__name__}: {warning_message.message}"
         self._pipe.send(("warning", (text, when, nodeid, location)))

@@ -134,14 +134,22 @@ def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
         config = kubeconfigs.one(tmp_path / "exec", url, ca, kubeconfigs.exec_user(plugin), "lab")
         words = [*our_words(world, None, "-o", "json"), "--kubeconfig", config]
         with going(words, world.environ) as run:
+            made = 0
             for _ in range(2):
-                run.until("evicted", 3)
+                # A token that the run has not used yet must not end, and what it tells may be of long ago.
+                while kubeconfigs.runs(plugin) == made:
+                    run.until("evicted")
+                before = len(world.watched.evicted)
+                while len(world.watched.evicted) < before + 3:
+                    run.until("evicted")
                 made = kubeconfigs.runs(plugin)
                 for number in range(1, made + 1):
                     users.pop(f"token-{number}", None)
             check(world, run)
         assert kubeconfigs.runs(plugin) > made, "its tokens are not taken any more"
-    assert [event["why"] for event in run.events if event.get("what") in ("refused", "held")] == []
+    told = [(event["what"], event["why"]) for event in run.events if event.get("what") in ("refused", "held")]
+    # A request that waited long for the machine may have had a token that was new when it took it: it is sent again.
+    assert [what for what, _ in told if what == "held"] == [] and len(told) <= 1, told
 
 
 # A server that is away

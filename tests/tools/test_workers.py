@@ -49,7 +49,7 @@ def ran(suite: Path, *words: str) -> str:
 @pytest.mark.long
 def test_every_test_is_reported_also_one_that_kills_its_worker(suite: Path) -> None:
     shown = ran(suite)
-    assert "2 failed, 41 passed, 1 skipped, 1 warning" in shown
+    assert "2 failed, 41 passed, 1 skipped, 1 warning" in shown, shown
     assert "test_each[17]" in shown
     assert "assert 17 != 17" in shown
     assert "the worker ended with -9 while this test ran" in shown
