@@ -33,8 +33,8 @@ def interruption_told(of: Believed, keys: InterruptionKeys) -> InterruptionTold:
         asked["identity"] = lambda: role_policies.identity(of, *account)
     if keys.role:
         asked["policies"] = lambda: role_policies.role_policies(of, keys.role)
-    if (figures := keys.figures) is not None:
-        asked["figures"] = lambda: rules.figures(of, figures)
+    if (wanted := keys.figures) is not None:
+        asked["figures"] = lambda: rules.figures(of, wanted)
     if keys.instances:
         asked["notices"] = lambda: notices(of, keys.instances)
     return InterruptionTold(**dict(at_once(asked, lambda name: asked[name]())))

@@ -41,14 +41,14 @@ def choose(connection: Connection, around: Surroundings, read: Kubeconfig | None
     user_name = connection.user or entries.text(context, "user")
     if not cluster_name and not connection.server:
         raise _nothing_chosen(config, context_name)
-    server = Server(url="")
+    api_server = Server(url="")
     if cluster_name:
-        server = entries.server(cluster_name, _named(config.clusters, cluster_name, "cluster", config))
-    user = User()
+        api_server = entries.server(cluster_name, _named(config.clusters, cluster_name, "cluster", config))
+    as_user = User()
     if user_name:
-        user = entries.user(user_name, _named(config.users, user_name, "user", config))
+        as_user = entries.user(user_name, _named(config.users, user_name, "user", config))
     namespace = entries.text(context, "namespace")
-    return _overridden(Target(context_name, cluster_name, user_name, server, user, namespace), connection)
+    return _overridden(Target(context_name, cluster_name, user_name, api_server, as_user, namespace), connection)
 
 
 def in_cluster(around: Surroundings) -> Target | None:

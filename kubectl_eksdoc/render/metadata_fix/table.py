@@ -71,11 +71,11 @@ def _after(view: FixView, done: Done, look: Look, full: bool) -> Iterator[list[s
     yield drawn(Title("What came of it"), _parts(done.parts), look, full)
     yield titled(Title("What EKS says"), list(_of_eks(done, look)), look)
     yield drawn(Title("The nodes of the group now"), _parts(done.nodes), look, full) if done.nodes else []
-    proof = wrap(shown(words.proof(done), look), look.columns)
+    proved = wrap(shown(words.proof(done), look), look.columns)
     if done.proofs:
         yield drawn(Title("From pods"), _parts(done.proofs), look, full)
     else:
-        yield proof + ([f"{MARGIN}{shown(view.from_pod, look)}"] if view.from_pod else [])
+        yield proved + ([f"{MARGIN}{shown(view.from_pod, look)}"] if view.from_pod else [])
     yield _back(view, look, full)
     said = wrap(f"Fix {view.run}, {duration(done.seconds)}.", look.columns) if view.run else []
     yield [*said, *([shown(f"Journal: {view.journal}", look)] if view.journal else [])]

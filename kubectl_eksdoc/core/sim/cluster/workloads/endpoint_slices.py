@@ -161,9 +161,9 @@ class EndpointSlices:
 
 
 def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
-    addresses = endpoints.addresses(pod.doc, family)
-    listed = endpoints.ports(service, pod.doc) if addresses else []
-    made = endpoints.endpoint(pod, service, addresses, zone) if addresses else None
+    reached_at = endpoints.addresses(pod.doc, family)
+    listed = endpoints.ports(service, pod.doc) if reached_at else []
+    made = endpoints.endpoint(pod, service, reached_at, zone) if reached_at else None
     return _Known(pod, service["spec"], zone, _frozen(listed), listed, made)
 
 
