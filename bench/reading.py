@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.surroundings import of_this_process
+from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 
 _CONTINUE = re.compile(rb'"continue":\s*"([^"]+)"')

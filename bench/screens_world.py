@@ -11,7 +11,8 @@ from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.tui.opening import Opening, Progress
+from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.opening import Progress
 
 
 def main() -> None:

@@ -20,15 +20,18 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.core.rules.keeping.digests import Digests
-from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from kubectl_eksdoc.host.archives.kept_snapshot import KeptReader, snapshot_at
+from kubectl_eksdoc.core.model.snapshots import Scene
+from kubectl_eksdoc.core.model.snapshots import Snapshot
+from kubectl_eksdoc.core.rules.keeping import Digests
+from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.host.archives.snapshot import KeptReader
+from kubectl_eksdoc.host.archives.snapshot import snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
-from kubectl_eksdoc.objects import snapshot_text
-from kubectl_eksdoc.objects.keeping.lists import KeptLists
+from kubectl_eksdoc.objects import journal_lines
+from kubectl_eksdoc.objects.keeping.pages import KeptLists
 from kubectl_eksdoc.objects.keeping.pages import Keeping
 
 PAGE = 500
@@ -81,7 +84,7 @@ def write(path: str, snapshot: str, count: str) -> dict[str, Any]:
             lists.add_page(resource, page)
     reads = tuple(KindRead(of, ReadState.READ) for of in counts)
     scene = Scene(Identity("bench"), _NOW, reads)
-    size = file.finish(snapshot_text.written(Snapshot("bench", Source.LIVE, {"": scene})))
+    size = file.finish(journal_lines.written(Snapshot("bench", Source.LIVE, {"": scene})))
     return {"seconds": time.perf_counter() - began, "bytes": size, "peak": _peak()}
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.scales import Scales
+from kubectl_eksdoc.core.rules.replacement import Scales
 from tests import raw_facts
 
 DRAINS = {"drain-watch": "kubectl-drain", "drain-refused-watch": "kubectl-drain-refused"}

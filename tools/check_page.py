@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.cli.rights import checks as rights
+from kubectl_eksdoc.cli.rights import commands as rights
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.registry import ALL
 from tools.tables import code, table

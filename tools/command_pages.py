@@ -10,7 +10,8 @@ from pathlib import Path
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import Formatter, Parser
-from kubectl_eksdoc.cli.rights import Right, lost
+from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.rights import asked as lost
 from tools.registry import ROOT
 from tools.tables import code, named, table
 

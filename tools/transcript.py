@@ -191,7 +191,7 @@ def interruption_stack() -> str:
 
 def imds_probe_script() -> str:
     """What the pods of a probe run."""
-    from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import SCRIPT
 
     return f"```sh\n{SCRIPT}```\n"
 

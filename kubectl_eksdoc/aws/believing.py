@@ -6,17 +6,81 @@ cluster of the same name.
 
 from __future__ import annotations
 
+from kubectl_eksdoc.aws.asking import Json, parts, text, texts
+from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.rules.keeping import hidden
+from kubectl_eksdoc.aws.asking import Aws, Json, answered, moment, name_of, text, texts
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 import base64
 import binascii
 import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
-
 from kubectl_eksdoc.aws.asking import Aws
-from kubectl_eksdoc.aws.whose import caller_of, cluster_named
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
+
+
+# What EKS calls unhealthy in a cluster, a node group or an add-on. Source of the shapes: botocore 1.44.5,
+# eks/2017-11-01.
+
+
+def issues(said: Json) -> tuple[Issue, ...]:
+    """Of what was described.
+
+    Raises:
+        TypeError: they are none.
+    """
+    found = parts(said.get("health") or {}, "issues")
+    return tuple(issue(each, "code", "message") for each in found)
+
+
+def issue(said: Json, code: str, message: str) -> Issue:
+    """By the names of its fields. EKS repeats what an API server said, and that repeats values: none that looks like a
+    secret is taken."""
+    return Issue(text(said, code), hidden(text(said, message)), texts(said, "resourceIds"))
+
+
+# Whose credentials are used, and which cluster they see: all that may be asked before anything is believed.
+
+
+def caller_of(aws: Aws) -> Caller:
+    """
+    Raises:
+        AwsError: as `Aws.ask`.
+    """
+    return answered(aws, questions.CALLER, {}, lambda said: Caller(text(said, "Account"), text(said, "Arn")))
+
+
+def cluster_named(aws: Aws, name: str) -> EksCluster:
+    """
+    Raises:
+        AwsMissing: there is none of that name in the account and region.
+        AwsError: as `Aws.ask`.
+    """
+    return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
+
+
+def _cluster(said: Json) -> EksCluster:
+    network = said.get("resourcesVpcConfig") or {}
+    return EksCluster(
+        name=name_of(said, "name"),
+        arn=text(said, "arn"),
+        version=name_of(said, "version"),
+        platform_version=text(said, "platformVersion"),
+        status=text(said, "status"),
+        endpoint=text(said, "endpoint"),
+        ca=text(said.get("certificateAuthority") or {}, "data"),
+        support=text(said.get("upgradePolicy") or {}, "supportType"),
+        auto_mode=bool((said.get("computeConfig") or {}).get("enabled", False)),
+        vpc=text(network, "vpcId"),
+        created=moment(said, "createdAt"),
+        issues=issues(said),
+        subnets=texts(network, "subnetIds"),
+    )
+
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 

@@ -82,7 +82,8 @@ class LiveAws:
         """As `asking.Aws.ask`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        from kubectl_eksdoc.aws.troubles import not_had, told
+        from kubectl_eksdoc.aws.refusals import not_had
+        from kubectl_eksdoc.aws.refusals import told
 
         try:
             with self._read_time.counted(), self._slots:  # however many ask: lists within lists do

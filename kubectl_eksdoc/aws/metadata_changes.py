@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.aws import ec2, eks, node_groups
+from kubectl_eksdoc.aws import ec2, eks
+from kubectl_eksdoc.aws import machines
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import Update
 from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.metadata_acts import OnTemplate, SetOptions
+from kubectl_eksdoc.core.model.metadata import OnTemplate
+from kubectl_eksdoc.core.model.metadata import SetOptions
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 
 _LATEST = 10
@@ -28,7 +31,7 @@ _FAULTS = frozenset(("InternalError", "InternalFailure", "ServerException", "Ser
 
 
 class MetadataChanges:
-    """A `flows.metadata_fix.ports.MetadataAws`."""
+    """A `flows.metadata_fix.world.MetadataAws`."""
 
     def __init__(self, of: Believed) -> None:
         self._of = of
@@ -39,7 +42,7 @@ class MetadataChanges:
 
     def group(self, name: str) -> NodeGroup | Absent | Unknown:
         """As `MetadataAws.group`."""
-        return node_groups.node_group(self._of, name)
+        return machines.node_group(self._of, name)
 
     def set_options(self, act: SetOptions, dry: bool = False) -> None:
         """As `MetadataAws.set_options`. What is not named stays as it is."""

@@ -1,17 +1,47 @@
 """What SQS and KMS say of a queue and of its key. Source of the shapes: botocore 1.44.5, sqs/2012-11-05,
-kms/2014-11-01."""
+kms/2014-11-01.
+"""
 
 from __future__ import annotations
 
 from urllib.parse import unquote
-
 from kubectl_eksdoc.aws.asking import Json, found, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.values import document_of
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.queues import Figures, FiguresOf, Rule, Target
+from collections.abc import Callable
+from typing import TypeVar
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.clusters import part_of
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.aws.queues import RolePolicies
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+from kubectl_eksdoc.aws.asking import Json, at_once, known, name_of, text
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold, Notice
+
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 
@@ -77,3 +107,250 @@ def policy_in(written: str, what: str) -> Doc:
     if isinstance(found_there, Unknown):
         raise ValueError(found_there.why)
     return found_there
+
+
+# What EventBridge says of the rules of its default bus, and CloudWatch of how they fare: the bus to which AWS's own
+# services send. Source of the shapes: botocore 1.44.5, events/2015-10-07, monitoring/2010-08-01.
+
+
+_SHAPED = ("Input", "InputPath", "InputTransformer")
+
+
+def rules(of: Believed) -> tuple[Rule, ...] | Unknown:
+    """Sorted by name."""
+
+    def made(said: Json) -> tuple[Rule, ...]:
+        return tuple(sorted((_rule(each) for each in said["Rules"]), key=lambda rule: rule.name))
+
+    return known(of.aws, questions.RULES, {}, made)
+
+
+def _rule(said: Json) -> Rule:
+    name, pattern = name_of(said, "Name"), text(said, "EventPattern")
+    read = document_of(pattern, f"the pattern of rule {name}") if pattern else None
+    return Rule(name, text(said, "Arn"), read, text(said, "State") or "ENABLED")
+
+
+def targets(of: Believed, names: Sequence[str]) -> Mapping[str, tuple[Target, ...] | Unknown]:
+    """By the name of the rule; one question each."""
+
+    def asked(name: str) -> tuple[Target, ...] | Unknown:
+        told = found(of.aws, questions.RULE_TARGETS, {"Rule": name}, made)
+        return () if isinstance(told, Absent) else told  # the rule is gone meanwhile, and sends nothing
+
+    def made(said: Json) -> tuple[Target, ...]:
+        return tuple(
+            Target(text(each, "Id"), name_of(each, "Arn"), any(each.get(name) for name in _SHAPED))
+            for each in said["Targets"]
+        )
+
+    return dict(at_once(dict.fromkeys(names), asked))
+
+
+_HOUR = 3_600
+_UNTOLD = ("Forbidden", "InternalError")
+"""Status codes of figures that are not there, and might be (CloudWatch API reference, MetricDataResult)."""
+
+
+def figures(of: Believed, about: FiguresOf) -> Figures | Unknown:
+    """One question for all. Days and hours end with the full one before `until`, so that it is the same a minute
+    later."""
+    until = about.until.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    queries = list(_queries(about))
+    asked = {
+        "StartTime": until - timedelta(days=1),
+        "EndTime": until,
+        "MetricDataQueries": [each for _, each in queries],
+    }
+
+    def made(said: Json) -> Figures:
+        told = {name_of(each, "Id"): each for each in said["MetricDataResults"]}
+        if untold := {code for each in told.values() if (code := text(each, "StatusCode")) in _UNTOLD}:
+            raise ValueError(f"CloudWatch did not tell all of the figures: {', '.join(sorted(untold))}")
+        sums = {what: _sum(told.get(each["Id"], {})) for what, each in queries}
+        return Figures(
+            {name: count for (kind, name), count in sums.items() if kind == "Invocations" and count is not None},
+            {name: count for (kind, name), count in sums.items() if kind == "FailedInvocations" and count is not None},
+            sums.get(("NumberOfEmptyReceives", about.queue)),
+            sums.get(("NumberOfMessagesDeleted", about.queue)),
+        )
+
+    return known(of.aws, questions.METRICS, asked, made)
+
+
+def _queries(about: FiguresOf) -> Iterator[tuple[tuple[str, str], Json]]:
+    asked = [("Invocations", "AWS/Events", "RuleName", name) for name in about.rules]
+    asked += [("FailedInvocations", "AWS/Events", "RuleName", name) for name in about.rules]
+    if about.queue:
+        metrics = ("NumberOfEmptyReceives", "NumberOfMessagesDeleted")
+        asked += [(metric, "AWS/SQS", "QueueName", about.queue) for metric in metrics]
+    for number, (metric, namespace, dimension, name) in enumerate(asked):
+        of = {"Namespace": namespace, "MetricName": metric, "Dimensions": [{"Name": dimension, "Value": name}]}
+        yield (metric, name), {"Id": f"m{number}", "MetricStat": {"Metric": of, "Period": _HOUR, "Stat": "Sum"}}
+
+
+def _sum(said: Json) -> int | None:
+    """None where CloudWatch has no figures."""
+    values = said.get("Values") or ()
+    return int(sum(values)) if values else None
+
+
+# The policies of one IAM role, and who has it by EKS Pod Identity. Source of the shapes: botocore 1.44.5,
+# iam/2010-05-08, eks/2017-11-01.
+#
+# They are read, and not simulated (SimulatePrincipalPolicy): that is one question, but answers without saying which
+# statement decides, a dump of its answer tells nothing of a request that was not made then, and the queue's own policy
+# would have to be handed to it. What an organization's policies (SCP) forbid is not seen this way.
+
+
+T = TypeVar("T")
+
+_NO_ASSOCIATION = Absent("EKS Pod Identity gives its service account no role")
+
+
+def identity(of: Believed, namespace: str, service_account: str) -> str | Absent | Unknown:
+    """The ARN of the role that pods of this service account get by EKS Pod Identity."""
+    asked = {"clusterName": of.cluster.name, "namespace": namespace, "serviceAccount": service_account}
+
+    def made(said: Json) -> tuple[str, ...]:
+        return tuple(
+            name_of(each, "associationId")
+            for each in said["associations"]
+            if (text(each, "namespace"), text(each, "serviceAccount")) == (namespace, service_account)
+        )
+
+    idents = known(of.aws, questions.POD_IDENTITIES, asked, made)
+    if isinstance(idents, Unknown):
+        return idents
+    if not idents:
+        return _NO_ASSOCIATION
+    wanted = {"clusterName": of.cluster.name, "associationId": idents[0]}
+    return found(of.aws, questions.POD_IDENTITY, wanted, lambda said: name_of(said["association"], "roleArn"))
+
+
+def role_policies(of: Believed, arn: str) -> RolePolicies | Absent | Unknown:
+    """What cannot be read of it is kept beside what can."""
+    name = arn.rpartition("/")[2]
+    account = part_of(arn, 4)
+    if account != of.cluster.account:
+        return Unknown(f"role {arn} is of another account than the cluster ({of.cluster.account}), which is not asked")
+    role = found(of.aws, questions.ROLE, {"RoleName": name}, lambda said: (text(said["Role"], "Arn"), _boundary(said)))
+    if isinstance(role, Absent):
+        return role
+    if not isinstance(role, Unknown) and role[0] not in ("", arn):
+        return Absent(f"there is no role {arn}: the one of that name is {role[0]}")
+    boundary = role if isinstance(role, Unknown) else role[1]
+    own, attached = _names(of, name), _attached(of, name)
+    read = [
+        *at_once(own if not isinstance(own, Unknown) else (), lambda each: _inline(of, name, each)),
+        *at_once(attached if not isinstance(attached, Unknown) else (), lambda each: _managed(of, each)),
+    ]
+    unread = [each for each in (own, attached, *(doc for _, doc in read)) if isinstance(each, Unknown)]
+    return RolePolicies(
+        arn,
+        tuple((each, doc) for each, doc in read if not isinstance(doc, Unknown)),
+        tuple(dict.fromkeys(unread)),
+        _bounded(of, boundary),
+    )
+
+
+def _boundary(said: Json) -> str:
+    """The ARN of the policy, "" where there is none."""
+    return text(said["Role"].get("PermissionsBoundary") or {}, "PermissionsBoundaryArn")
+
+
+def _bounded(of: Believed, arn: str | Unknown) -> Doc | Unknown | None:
+    if isinstance(arn, Unknown):
+        return arn
+    return _managed(of, arn) if arn else None
+
+
+def _names(of: Believed, role: str) -> tuple[str, ...] | Unknown:
+    return _told(of, questions.ROLE_POLICIES, {"RoleName": role}, lambda said: tuple(sorted(said["PolicyNames"])))
+
+
+def _attached(of: Believed, role: str) -> tuple[str, ...] | Unknown:
+    def made(said: Json) -> tuple[str, ...]:
+        return tuple(sorted(name_of(each, "PolicyArn") for each in said["AttachedPolicies"]))
+
+    return _told(of, questions.ATTACHED_POLICIES, {"RoleName": role}, made)
+
+
+def _inline(of: Believed, role: str, name: str) -> Doc | Unknown:
+    asked = {"RoleName": role, "PolicyName": name}
+    return _told(of, questions.ROLE_POLICY, asked, lambda said: _document(said["PolicyDocument"], name))
+
+
+def _managed(of: Believed, arn: str) -> Doc | Unknown:
+    version = _told(of, questions.POLICY, {"PolicyArn": arn}, lambda said: name_of(said["Policy"], "DefaultVersionId"))
+    if isinstance(version, Unknown):
+        return version
+    asked = {"PolicyArn": arn, "VersionId": version}
+    return _told(of, questions.POLICY_VERSION, asked, lambda said: _document(said["PolicyVersion"]["Document"], arn))
+
+
+def _document(said: Doc | str, name: str) -> Doc:
+    """botocore decodes it; a dump may hold the text."""
+    return said if isinstance(said, dict) else policy_in(said, f"policy {name}")
+
+
+def _told(of: Believed, question: Question, asked: Json, made: Callable[[Json], T]) -> T | Unknown:
+    """That it is gone meanwhile is not known to mean anything."""
+    answer = found(of.aws, question, asked, made)
+    return Unknown(answer.said) if isinstance(answer, Absent) else answer
+
+
+# What AWS tells of how interruptions reach the cluster, many questions at once.
+
+
+def interruption_told(of: Believed, keys: InterruptionKeys) -> InterruptionTold:
+    """What is not answered is unknown, and takes nothing else with it.
+
+    Raises:
+        AwsError: nothing can be asked at all.
+    """
+    asked: dict[str, Callable[[], Any]] = {}
+    if keys.queue:
+        asked["queue"] = lambda: queue(of, keys.queue)
+    if keys.rules:
+        asked["rules"] = lambda: rules(of)
+    if keys.targets:
+        asked["targets"] = lambda: targets(of, keys.targets)
+    if keys.key:
+        asked["key"] = lambda: key(of, keys.key)
+    if (account := keys.account) is not None:
+        asked["identity"] = lambda: identity(of, *account)
+    if keys.role:
+        asked["policies"] = lambda: role_policies(of, keys.role)
+    if (wanted := keys.figures) is not None:
+        asked["figures"] = lambda: figures(of, wanted)
+    if keys.instances:
+        asked["notices"] = lambda: notices(of, keys.instances)
+    return InterruptionTold(**dict(at_once(asked, lambda name: asked[name]())))
+
+
+def nothing_told(why: Unknown, keys: InterruptionKeys) -> InterruptionTold:
+    """Where AWS is not asked at all."""
+    wanted = {each.name for each in fields(InterruptionTold)} - {"targets"}
+    return InterruptionTold(**dict.fromkeys(wanted, why), targets=dict.fromkeys(keys.targets, why))
+
+
+_MARKED = ("marked-for-termination", "marked-for-stop", "marked-for-hibernation")
+"""Status codes of a Spot request whose instance has its notice (EC2's user guide, Spot request status codes)."""
+
+
+def notices(of: Believed, instances: Sequence[str]) -> Mapping[str, Notice] | Unknown:
+    """Those of `instances` that EC2 is about to take back. It is asked for all that are marked: seldom any is."""
+    wanted = set(instances)
+    filters = [{"Name": "status-code", "Values": list(_MARKED)}]
+
+    def made(said: Json) -> dict[str, Notice]:
+        found = (_notice(each) for each in said["SpotInstanceRequests"] if text(each, "InstanceId") in wanted)
+        return {each.instance: each for each in found if each.code in _MARKED}
+
+    return known(of.aws, questions.SPOT_REQUESTS, {"Filters": filters}, made)
+
+
+def _notice(said: Json) -> Notice:
+    status = said.get("Status") or {}
+    return Notice(name_of(said, "InstanceId"), text(status, "Code"), status.get("UpdateTime"))

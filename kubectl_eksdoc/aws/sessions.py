@@ -3,23 +3,68 @@
 from __future__ import annotations
 
 import os
+from functools import cache
+from typing import Any
+from botocore.loaders import Loader
+from kubectl_eksdoc.core.model.aws.questions import ALL, Question
+import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
-
 import boto3
 import botocore.session
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.exceptions import ProfileNotFound
 from botocore.utils import JSONFileCache
-
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.aws.models import models
 from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.held_secrets import hold, hold_environment
+import botocore.session
+from botocore.exceptions import BotoCoreError
+
+
+# What botocore's clients are made of, and no more of it than is asked: EC2 alone has 700 operations, of which a client
+# makes a method each, and to find one service botocore looks into all 400.
+
+
+BY_CREDENTIALS = frozenset(("signin", "sso", "sso-oidc", "sts"))
+"""Services that botocore itself asks, to get credentials."""
+
+_OPERATIONS = "service-2"
+
+
+class Models(Loader):  # type: ignore[misc]
+    """Of `asked`: clients know no other operation. Mutable: it keeps what it has read."""
+
+    def __init__(self, asked: tuple[Question, ...]) -> None:
+        super().__init__()
+        self._operations: dict[str, frozenset[str]] = {
+            service: frozenset(each.operation for each in asked if each.service == service)
+            for service in {each.service for each in asked} - BY_CREDENTIALS
+        }
+
+    def list_available_services(self, type_name: str) -> list[str]:
+        """Whether each of them has what is wanted is seen when it is read."""
+        return sorted({name for path in self.search_paths if os.path.isdir(path) for name in os.listdir(path)})
+
+    def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
+        model = super().load_service_model(service_name, type_name, api_version)
+        kept = self._operations.get(service_name)
+        if type_name != _OPERATIONS or kept is None:
+            return model
+        known = model["operations"]  # an older botocore knows fewer
+        return {**model, "operations": {name: known[name] for name in sorted(kept & known.keys())}}
+
+
+@cache
+def models() -> Models:
+    """Of all that the tool asks. One for the process: they are read once, however many clusters, accounts and sessions
+    clients are made for."""
+    return Models(ALL)
+
 
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -240,3 +285,25 @@ def _config(tries: int) -> Config:
         user_agent_extra=f"kubectl-eksdoc/{__version__}",
         max_pool_connections=16,
     )
+
+
+# Where a profile takes the credentials from with which it assumes its role.
+#
+# Source: the AWS SDKs' reference, "Assume role credential provider": `source_profile` names another profile,
+# `credential_source` what is outside of all profiles (Environment, Ec2InstanceMetadata, EcsContainer).
+
+
+def source_of(profile: str) -> str:
+    """The `credential_source` at the end of its chain of profiles, "" where it has none, or none can be read."""
+    try:
+        profiles = botocore.session.Session().full_config.get("profiles", {})
+    except BotoCoreError:  # said where the profile is used
+        return ""
+    seen: set[str] = set()
+    while profile not in seen:
+        seen.add(profile)
+        settings = profiles.get(profile, {})
+        if settings.get("credential_source"):
+            return str(settings["credential_source"])
+        profile = settings.get("source_profile", profile)
+    return ""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubectl_eksdoc.aws import capacity, eks, insights, node_groups, releases, templates
+from kubectl_eksdoc.aws import eks, insights, templates
+from kubectl_eksdoc.aws import machines
+from kubectl_eksdoc.aws import machines
+from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions, UpdateHistory
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
@@ -36,7 +40,7 @@ def upgrade_told(of: Believed, wanted: Wanted) -> UpgradeTold:
         Need.ADDONS: lambda: _addons(of),
         Need.INSIGHTS: lambda: _asked(_insights(of, wanted)),
         Need.CLUSTER_UPDATES: lambda: {"cluster_updates": _history(of, {}, MOST_OF_CLUSTER)},
-        Need.QUOTAS: lambda: {"quotas": capacity.quotas(of, wanted.at)},
+        Need.QUOTAS: lambda: {"quotas": machines.quotas(of, wanted.at)},
     }
     asked = [make for need, make in sources.items() if need in needs]
     if needs & (_NAMED | {Need.SUBNETS}):
@@ -87,7 +91,7 @@ def _history(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory 
 
 def _of_groups(of: Believed, needs: frozenset[Need]) -> dict[str, Any]:
     """Groups and their updates by their names, then what these rest on, and the subnets of all."""
-    names = node_groups.names(of) if needs & _NAMED else ()
+    names = machines.names(of) if needs & _NAMED else ()
     if isinstance(names, Unknown):
         return {"node_groups": names, "group_updates": names, **_asked(_below(of, (), needs))}
     told = _asked(_named(of, names, needs))
@@ -101,7 +105,7 @@ def _asked(sources: Iterable[Source]) -> dict[str, Any]:
 
 def _named(of: Believed, names: tuple[str, ...], needs: frozenset[Need]) -> Iterator[Source]:
     if needs & _DESCRIBED:
-        yield "node_groups", lambda: node_groups.node_groups(of, names)
+        yield "node_groups", lambda: machines.node_groups(of, names)
     if Need.GROUP_UPDATES in needs:
         yield "group_updates", lambda: dict(at_once(names, lambda name: _of_group(of, name)))
 
@@ -117,7 +121,7 @@ def _below(of: Believed, groups: Sequence[NodeGroup], needs: frozenset[Need]) ->
         yield "templates", lambda: dict(at_once(own, lambda ref: templates.template_versions(of, ref)))
     if Need.RELEASES in needs:
         kinds = dict.fromkeys((each.ami_type, each.version) for each in groups if each.ami_type != "CUSTOM")
-        yield "releases", lambda: dict(at_once(kinds, lambda kind: releases.release(of, *kind)))
+        yield "releases", lambda: dict(at_once(kinds, lambda kind: eks.release(of, *kind)))
     if Need.SUBNETS in needs:
         ids = (*of.cluster.subnets, *(one for each in groups for one in each.subnets))
-        yield "subnets", lambda: capacity.subnets(of, ids)
+        yield "subnets", lambda: machines.subnets(of, ids)

@@ -53,13 +53,13 @@ def _status(commands: Commands) -> None:
 
 
 def _pause(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.run import asking
+    from kubectl_eksdoc.cli.run import status as asking
 
     asking.add_pause(commands)
 
 
 def _abort(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.run import asking
+    from kubectl_eksdoc.cli.run import status as asking
 
     asking.add_abort(commands)
 
@@ -113,21 +113,21 @@ def _coredns_lameduck(commands: Commands) -> None:
 
 
 def _interruption(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.interruption import command
+    from kubectl_eksdoc.cli import interruption
 
-    command.add_to(commands)
+    interruption.add_to(commands)
 
 
 def _snapshot(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.snapshot import command
+    from kubectl_eksdoc.cli import snapshot
 
-    command.add_to(commands)
+    snapshot.add_to(commands)
 
 
 def _completion(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.completion import command
+    from kubectl_eksdoc.cli import completion
 
-    command.add_to(commands)
+    completion.add_to(commands)
 
 
 def _permissions(commands: Commands) -> None:
@@ -137,9 +137,9 @@ def _permissions(commands: Commands) -> None:
 
 
 def _options(commands: Commands) -> None:
-    from kubectl_eksdoc.cli import options_list
+    from kubectl_eksdoc.cli import flags
 
-    options_list.add_to(commands)
+    flags.add_to(commands)
 
 
 _REHEARSED = "try a drain on a simulated cluster, or serve one"

@@ -150,7 +150,7 @@ def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _bug(error: Exception) -> EksdocError:
-    from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # nobody knows what is in it
+    from kubectl_eksdoc.core.rules.keeping import hidden  # nobody knows what is in it
     from kubectl_eksdoc.held_secrets import without_held
 
     what = hidden(without_held(f"{type(error).__name__}: {error}"))
@@ -166,7 +166,7 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
     if debug:
         import traceback
 
-        from kubectl_eksdoc.core.rules.keeping.secrets import hidden
+        from kubectl_eksdoc.core.rules.keeping import hidden
         from kubectl_eksdoc.held_secrets import without_held
 
         _say(stderr, *hidden(without_held("".join(traceback.format_exception(error)))).splitlines())

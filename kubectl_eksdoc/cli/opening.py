@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
-
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from collections.abc import Iterable
+from kubectl_eksdoc.cli.flags import HONOURED
+from kubectl_eksdoc.cli.flags import Flag
+from kubectl_eksdoc.cli.flags import Takes
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Protocol
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.surroundings import Surroundings
 
-if TYPE_CHECKING:  # help must not pay for what only an answer needs
+if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.findings import Finding
+
 
 What = TypeVar("What")
 World = TypeVar("World")
@@ -39,9 +56,114 @@ def opened(
     Raises:
         EksdocError: as `open_world`.
     """
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
     options = request.options
     wanted = AwsWanted(options.cluster_name, options.region, options.profile)
     with ProgressLine(around.stderr) as progress:
         return open_world(request.source, options.connection, wanted, progress, what)
+
+
+# The words that lead to the same cluster or dump once more, for the command lines that an answer proposes.
+
+
+_SECRET = "token"
+_USUAL = Connection()
+
+
+def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+    """Flags as they were given, with `context` in place of "the current one", and never a token."""
+    if source.demo:
+        return ("--demo",)
+    if source.snapshot:
+        return _with("--snapshot", source.snapshot)
+    found = [word for flag in HONOURED for word in _given(flag, options.connection)]
+    named = options.connection.context or options.connection.server or context in ("", IN_CLUSTER)
+    return tuple(found) if named else (*_with("--context", context), *found)
+
+
+def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+    """The same for a command that asks AWS, too."""
+    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
+    return (*words(source, options, context), *(word for flag in aws if aws[flag] for word in _with(flag, aws[flag])))
+
+
+def reach(source: SourceChoice, options: GlobalOptions, context: str) -> Reach:
+    """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
+    snapshot does not say how its cluster is reached."""
+    plain = words(source, options, context)
+    if source.demo:
+        return Reach(plain, (), (*plain, "--dry-run"))
+    if not source.live:
+        return Reach(plain)
+    ours = with_aws(source, options, context)
+    return Reach(ours, plain, ours, ("--profile", options.profile) if options.profile else ())
+
+
+def _given(flag: Flag, connection: Connection) -> Iterable[str]:
+    value = getattr(connection, flag.dest, None)
+    if value is None or value == getattr(_USUAL, flag.dest) or flag.dest == _SECRET:
+        return ()
+    if flag.takes is Takes.SWITCH:
+        return (flag.long,)
+    if flag.takes is Takes.REPEATED:
+        return tuple(word for each in value for word in _with(flag.long, each))
+    return _with(flag.long, f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _with(flag: str, value: str) -> tuple[str, ...]:
+    """In one word where the value alone would be taken for a flag: a context may be called ``-prod``."""
+    return (f"{flag}={value}",) if value.startswith("-") and value != "-" else (flag, value)
+
+
+# What every command that reads a cluster and AWS says of them, and what it exits with.
+
+
+class WasRead(Protocol):
+    """A cluster, what AWS was asked, "" where nothing was, and the actions of IAM that it refused."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+    @property
+    def calls(self) -> str: ...
+
+    @property
+    def denied(self) -> tuple[str, ...]: ...
+
+
+def told(world: WasRead, options: GlobalOptions, around: Surroundings) -> None:
+    """On stderr: which cluster it was, what AWS refused, and what it was asked if somebody looks for a fault."""
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.identity import identity_line
+
+    around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    for note in contradicted(world.cluster.identity, options):
+        around.note(f"note: {note}")
+    if world.denied:
+        around.note(f"AWS does not let you {', '.join(world.denied)}: what only these tell is unknown")
+    if options.debug and world.calls:
+        around.note(f"debug: {world.calls}")
+
+
+def contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
+    """Notes on names of the command line that are not those of the cluster that was read."""
+    pairs = (
+        ("--region", options.region, identity.region),
+        ("--cluster-name", options.cluster_name, identity.cluster),
+    )
+    return [
+        f"{flag} {given} is not used: what was read says {known}"
+        for flag, given, known in pairs
+        if given and given != known
+    ]
+
+
+def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
+    """What is known to fail matters more than what is not known. `accepted`: codes that may be unknown."""
+    from kubectl_eksdoc.core.model.findings import Status
+
+    found = {each.status for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted}
+    if Status.FAIL in found:
+        return exits.FAILS
+    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN

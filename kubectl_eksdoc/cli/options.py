@@ -6,13 +6,44 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
-
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, Takes
+from kubectl_eksdoc.cli.flags import HONOURED
+from kubectl_eksdoc.cli.flags import OUTPUTS
+from kubectl_eksdoc.cli.flags import REFUSED
+from kubectl_eksdoc.cli.flags import Flag
+from kubectl_eksdoc.cli.flags import Takes
 from kubectl_eksdoc.cli.parser import Refusal
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
+import argparse
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.errors import UsageError
+import argparse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import values
+import argparse
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.confirming import Counted, Given
+import argparse
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.wiring.stages import Faults
+import argparse
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import is_snapshot
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.core.model.earlier import Earlier
+
 
 LEVELS = 3
 """Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""
@@ -143,3 +174,283 @@ class SourceOptions:
         if path == "":
             raise UsageError("--snapshot needs the path of a dump")
         return SourceOptions(SourceChoice(snapshot=path or "", demo=demo))
+
+
+# ``--with`` and ``--without``: rights that are granted only by name, and what is left out of a scope without them.
+
+
+WITH, WITHOUT = "--with", "--without"
+
+
+def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] = opt_ins.NAMES) -> None:
+    """`does`: what naming one does, an imperative."""
+    risks = "; ".join(f"{each.name} {each.risk}" for each in opt_ins.ALL if each.name in names)
+    _opt_in_options_add(group, WITH, "opted", names, f"{does} opt-in rights: {risks}")
+
+
+def add_without(group: argparse._ArgumentGroup, *names: str) -> None:
+    """`names`: the opt-ins that the command can do without."""
+    does = "leave out of the scope what needs these opt-in rights, so that it is not unknown"
+    _opt_in_options_add(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
+
+
+def _opt_in_options_add(group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str) -> None:
+    type_ = values.Codes(lambda: names, none="names no opt-in", listed=True, what="opt-in")
+    group.add_argument(flag, dest=dest, type=type_, action="append", default=[], metavar="OPT-IN,…", help=about)
+
+
+def opted_from(args: argparse.Namespace) -> tuple[str, ...]:
+    """Sorted, each once."""
+    return tuple(sorted({name for names in args.opted for name in names}))
+
+
+def without_from(args: argparse.Namespace) -> tuple[str, ...]:
+    """Sorted, each once."""
+    return tuple(sorted({name for names in args.without for name in names}))
+
+
+def check_not_both(opted: tuple[str, ...], without: tuple[str, ...]) -> None:
+    """
+    Raises:
+        UsageError: the same is granted and left out.
+    """
+    both = [each for each in opted if each in without]
+    if both:
+        raise UsageError(f"{WITH} {both[0]} and {WITHOUT} {both[0]} exclude each other", "Give one of them.")
+
+
+# ``--accept-unknown``: what may stay unknown.
+
+
+def add_accepted(
+    group: argparse._ArgumentGroup, codes: Callable[[], Iterable[Code]], of: str, otherwise: str = "exit code 5"
+) -> None:
+    """Add it for `codes`, which are asked for only where the flag is given; `of` says which they are, for the error of
+    another one. `otherwise`: what follows where something unknown is not accepted."""
+
+    group.add_argument(
+        "--accept-unknown",
+        type=values.Codes(lambda: (code.name for code in codes()), of),
+        default=(),
+        metavar="CODE,…",
+        help=f"findings that may be unknown without {otherwise}",
+    )
+
+
+# The flags of every command that changes something: how it is confirmed in a script, and that it is only shown.
+
+
+def add_confirmation(group: argparse._ArgumentGroup, of: Counted, unless: str) -> None:
+    """``--yes``, and the expectation without which it is refused; `unless` exactly N …, nothing is done."""
+    group.add_argument(
+        "--yes",
+        "-y",
+        action="switch",
+        default=False,
+        help=f"ask nothing; only together with the number of {of.expected} that is expected",
+    )
+    group.add_argument(
+        of.flag,
+        type=values.count,
+        default=None,
+        metavar="N",
+        help=f"do nothing (exit code 7) unless {unless}",
+    )
+
+
+def add_dry_run(group: argparse._ArgumentGroup, shows: str, server: str = "") -> None:
+    """`shows`: what a dry run does; `server`: what one of the server does, "" where there is none (it is refused with
+    the reason by whoever has the flag)."""
+    group.add_argument(
+        "--dry-run",
+        dest="dry",
+        type=values.DRY_RUN if server else values.NO_SERVER_DRY_RUN,
+        default="none",
+        metavar="[client|server]" if server else "[client]",
+        help=f"{shows}; server: {server}" if server else shows,
+    )
+
+
+def given_from(args: argparse.Namespace, of: Counted) -> Given:
+    """As `add_confirmation` has added it."""
+    return Given(args.yes, getattr(args, of.flag.lstrip("-").replace("-", "_")))
+
+
+def dry_from(args: argparse.Namespace) -> str:
+    """``client``, ``server`` or "" (no dry run)."""
+    return "" if args.dry == "none" else str(args.dry)
+
+
+# The options of ``rehearse`` that make things go wrong on purpose, and the list of what there is.
+
+
+LIST = "list"
+"""In the place of a fault: show all of them."""
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("What goes wrong on purpose")
+    group.add_argument(
+        "--fault",
+        type=_fault,
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE][@SHARE]",
+        help=f"a fault by its name, as slow=2s@5%%; may be repeated; {LIST}: show all of them",
+    )
+    group.add_argument(
+        "--fault-seed",
+        type=_seed,
+        default=0,
+        metavar="N",
+        help="another chance for shares and for what is hit; the same number gives the same faults (default: 0)",
+    )
+
+
+def faults_from(args: argparse.Namespace) -> Faults:
+    """
+    Raises:
+        UsageError: a fault is of clients, and there are none, or of the rehearsal, and there is none.
+    """
+    from kubectl_eksdoc.embedded.faults.registry import parse
+
+    for text in args.fault:
+        named = parse(text).named
+        if named.of_requests and not args.serve:
+            raise UsageError(f"--fault {text} is met by clients, and only --serve has some")
+        if named.rehearsed_only and args.serve:
+            raise UsageError(f"--fault {text} is for rehearsals: in a served cluster no node joins by itself anyway")
+    return Faults(tuple(args.fault), args.fault_seed)
+
+
+def wants_list(args: argparse.Namespace) -> bool:
+    return LIST in args.fault
+
+
+def listed(look: Look) -> str:
+    """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
+    from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S
+    from kubectl_eksdoc.embedded.faults.registry import ALL
+    from kubectl_eksdoc.render.tables import Column
+    from kubectl_eksdoc.render.tables import plain
+    from kubectl_eksdoc.render.text import wrap
+
+    columns = [
+        Column("FAULT"),
+        Column("DEFAULT", drop=1),
+        Column("WHAT GOES WRONG", floor=30, lines=4),
+        Column("@SHARE OF"),
+    ]
+    rows = [[each.shown, each.default_shown or "-", each.about, each.of.value] for each in ALL]
+    told = (
+        "NAME@5%: in five of a hundred, by chance; without it in all. What comes in virtual minutes may have its time "
+        f"instead, as NAME@90s from the start; without either it comes once, after {ONCE_AT_S:g} s. Faults of requests "
+        "need --serve. Of PODS, NAMESPACE/NAME, a * stands for any text."
+    )
+    return "\n".join([*plain(columns, rows, look), "", *wrap(told, look.columns)]) + "\n"
+
+
+def as_given(faults: Faults) -> dict[str, object]:
+    """By the names of the flags, nothing where none was given."""
+    return {"fault": list(faults.texts), "fault-seed": faults.seed} if faults.texts else {}
+
+
+def _fault(text: str) -> str:
+    from kubectl_eksdoc.embedded.faults.registry import parse
+
+    if text != LIST:
+        try:
+            parse(text)
+        except UsageError as error:
+            raise UsageError(f"--fault: {error.message}", error.hint) from error
+    return text
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; write a whole number, 0 or more")
+    return int(text)
+
+
+# ``--since FILE``: an answer of the same command that was saved earlier, or one that is made of what was read then.
+
+
+Made = TypeVar("Made")
+
+
+class Compared(Protocol):
+    """Of which file an earlier answer is, and when its cluster was observed."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def observed_at(self) -> datetime: ...
+
+
+def add_since_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Beside an earlier answer")
+    group.add_argument(
+        "--since",
+        metavar="FILE",
+        default=None,
+        help="say what is new, fixed and unchanged since an answer that was saved with -o json > FILE, or since a "
+        "snapshot or a dump, of which the same is asked first",
+    )
+
+
+def since_from(args: argparse.Namespace) -> str:
+    """The path, "" where it was not given.
+
+    Raises:
+        UsageError: an empty path, as of a variable that is not set.
+    """
+    if args.since == "":
+        raise UsageError("--since needs the path of an answer that was saved with -o json")
+    return args.since or ""
+
+
+def refused_beside(flag: str, since: str) -> None:
+    """`flag` gives an answer of another kind.
+
+    Raises:
+        UsageError: `since` was given.
+    """
+    if since:
+        raise UsageError(f"--since is about an answer that changes nothing, and {flag} gives another one", "Ask apart.")
+
+
+def earlier(
+    path: str, kind: str, command: str, around: Surroundings, make: Callable[[SourceChoice], Earlier]
+) -> Earlier | None:
+    """None where `path` is "". Read before the cluster: that takes longer than finding out that the file is wrong.
+    `make`: the same asked of a snapshot.
+
+    Raises:
+        BaselineError: it is no document of `kind`, and none can be made of it.
+    """
+    if not path:
+        return None
+    return made_of(path, command, make) if is_snapshot(path) else around.read_earlier(path, kind, command)
+
+
+def made_of(path: str, command: str, make: Callable[[SourceChoice], Made]) -> Made:
+    """What `make` answers of the snapshot at `path`.
+
+    Raises:
+        BaselineError: it answers nothing; the error names the file, as the same may be asked of another source, too.
+    """
+    try:
+        return make(SourceChoice(snapshot=path))
+    except EksdocError as error:
+        saved = f"An answer that was saved will do as well: kubectl eksdoc {command} -o json > FILE"
+        hint = f"{error.hint}\n{saved}" if error.hint else saved
+        raise BaselineError(f"of {path} no earlier answer can be made: {error.message}", hint) from error
+
+
+def told(beside: Compared | None, around: Surroundings) -> None:
+    """On stderr: with what was compared, where nobody has seen the answer that was made of it."""
+    from kubectl_eksdoc.render.text import rfc3339
+
+    if beside is not None and is_snapshot(beside.file):
+        around.note(f"compared with the snapshot {beside.file} of {rfc3339(beside.observed_at)}")

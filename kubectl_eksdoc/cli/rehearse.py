@@ -5,9 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import drain_options, exits, fault_options, values
-from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import exits, values
+from kubectl_eksdoc.cli import drain
+from kubectl_eksdoc.cli import options as fault_options
+from kubectl_eksdoc.cli.drain import PlanRequest
+from kubectl_eksdoc.cli.drain import exit_code
+from kubectl_eksdoc.cli.drain import stops_of
+from kubectl_eksdoc.cli.drain import tell
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -45,11 +52,11 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=level)
-    drain_options.add_targeting(parser)
+    drain.add_targeting(parser)
     SourceOptions.add_to(parser)
     _add_serving(parser)
     fault_options.add_to(parser)
-    drain_options.add_policy(parser)
+    drain.add_policy(parser)
     parser.set_defaults(leaf=parser, command=run_rehearse, baseline=None)
 
 
@@ -94,7 +101,8 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.drain.given import as_given
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.rehearsal import RecordView, render
+    from kubectl_eksdoc.render.rehearsal import RecordView
+    from kubectl_eksdoc.render.rehearsal import render
 
     options = request.options
     given = Identity(cluster=options.cluster_name, region=options.region)
@@ -112,7 +120,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
             raise rights.explained(error, "rehearse") from error
         raise
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    tell((*said, *drain_options.idle(rehearsal.plan)), around)
+    tell((*said, *drain.idle(rehearsal.plan)), around)
     asked = as_given(request.targeting, request.policy, "", request.order_file)
     asked |= fault_options.as_given(faults)
     view = RecordView(rehearsal, cluster, asked)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import JournalError, UsageError
 
 if TYPE_CHECKING:  # help must not pay for runs
-    from kubectl_eksdoc.core.run.recording import Recording
+    from kubectl_eksdoc.core.run.replay import Recording
 
 FLAG = "--replay"
 _DEST = "shown_again"
@@ -75,7 +76,7 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
         )
         return Answer("", exits.USAGE)
-    from kubectl_eksdoc.tui.replay.again import Again
+    from kubectl_eksdoc.tui.replay import Again
 
     options = GlobalOptions.from_args(args)
     look = looks.decide(options, around.stderr, around.environ)
@@ -89,8 +90,8 @@ def read(path: str, around: Surroundings) -> Recording:
         UsageError: it cannot be read, or is none.
     """
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.run.recording import of_journal
-    from kubectl_eksdoc.core.run.retelling import of_events
+    from kubectl_eksdoc.core.run.replay import of_journal
+    from kubectl_eksdoc.core.run.replay import of_events
 
     if not path:
         raise UsageError(f"{FLAG} needs the path of a journal")

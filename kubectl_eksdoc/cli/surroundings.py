@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import read_baseline
+from kubectl_eksdoc.wiring.sources import read_earlier
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
@@ -24,12 +28,13 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.tui.opening import Opening
-    from kubectl_eksdoc.tui.replay.again import Again
+    from kubectl_eksdoc.tui.replay import Again
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
     from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld
-    from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
+    from kubectl_eksdoc.wiring.dns import DnsReading
+    from kubectl_eksdoc.wiring.dns import DnsWorld
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
     from kubectl_eksdoc.wiring.snapshots import Taken
@@ -69,7 +74,7 @@ def _open_screens(opening: Opening) -> int:
 
 
 def _show_again(again: Again) -> int:
-    from kubectl_eksdoc.tui.replay.app import ReplayApp
+    from kubectl_eksdoc.tui.replay import ReplayApp
 
     return ReplayApp(again).run() or 0
 

@@ -2,29 +2,167 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.objects.identities import identity_of
+from typing import Any
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.objects.single import Facts, encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.cluster import Cluster, LeftOut
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import LeftOut
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.rules.api.defaults import begun
 from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.definitions import DEFINITION, DEFINITIONS, missing
-from kubectl_eksdoc.embedded.api.learning import known
-from kubectl_eksdoc.embedded.facts import StoredFacts
-from kubectl_eksdoc.embedded.identities import identified
-from kubectl_eksdoc.embedded.serving.validation import lacking, problems
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITION
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
+from kubectl_eksdoc.embedded.api.catalogue import missing
+from kubectl_eksdoc.embedded.api.catalogue import known
+from kubectl_eksdoc.embedded.serving.validation import lacking
+from kubectl_eksdoc.embedded.serving.validation import problems
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import NoJson
+
+
+# Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
+#
+# The simulated cluster tells objects apart by uid; without any, all of them would be one.
+
+
+_REFERENCES = (("spec", "claimRef"),)
+"""Where an object means another one of its dump beside its owners, and a pod behind a service."""
+
+_Name = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+def identified(docs: Iterable[Doc]) -> list[Doc]:
+    """`docs` as they are where each has a uid. Else those without get one, and references follow names."""
+    docs = list(docs)
+    if all(at(doc, "metadata", "uid") for doc in docs):
+        return docs
+    uids = {_name_of(doc): str(at(doc, "metadata", "uid") or identity_of(*_name_of(doc))) for doc in docs}
+    return [_linked(doc, uids) for doc in docs]
+
+
+def _linked(doc: Doc, uids: dict[_Name, str]) -> Doc:
+    namespace = _name_of(doc)[1]
+    made = with_value(doc, ("metadata", "uid"), uids[_name_of(doc)])
+    owners = at(doc, "metadata", "ownerReferences")
+    if isinstance(owners, list):
+        made = with_value(made, ("metadata", "ownerReferences"), [_meant(each, namespace, uids) for each in owners])
+    for path in _REFERENCES:
+        if isinstance(at(doc, *path), dict):
+            made = with_value(made, path, _meant(at(doc, *path), namespace, uids))
+    if isinstance(doc.get("endpoints"), list):
+        made = {**made, "endpoints": [_behind(each, namespace, uids) for each in doc["endpoints"]]}
+    return made
+
+
+def _behind(endpoint: Any, namespace: str, uids: dict[_Name, str]) -> Any:
+    if not isinstance(endpoint, dict) or not isinstance(endpoint.get("targetRef"), dict):
+        return endpoint
+    return {**endpoint, "targetRef": _meant(endpoint["targetRef"], namespace, uids)}
+
+
+def _meant(reference: Any, namespace: str, uids: dict[_Name, str]) -> Any:
+    """`reference` with the uid of what it names: in its namespace, else cluster-wide, else one that nothing has."""
+    if not isinstance(reference, dict):
+        return reference
+    kind, name = str(reference.get("kind") or ""), str(reference.get("name") or "")
+    namespace = str(reference.get("namespace") or namespace)
+    there = uids.get((kind, namespace, name)) or uids.get((kind, "", name))
+    return {**reference, "uid": there or reference.get("uid") or identity_of(kind, namespace, name)}
+
+
+def _name_of(doc: Doc) -> _Name:
+    return (
+        str(doc.get("kind") or ""),
+        str(at(doc, "metadata", "namespace") or ""),
+        str(at(doc, "metadata", "name") or ""),
+    )
+
+
+# The facts of stored objects, decoded once for each version: the `Facts` of the simulated cluster.
+
+
+_WORKLOADS = {
+    resource.full_name: resource
+    for resource in (
+        kinds.DEPLOYMENTS,
+        kinds.REPLICA_SETS,
+        kinds.STATEFUL_SETS,
+        kinds.DAEMON_SETS,
+        kinds.REPLICATION_CONTROLLERS,
+    )
+}
+
+
+class StoredFacts:
+    """Keeps the facts of the latest version of every object that anybody asked about."""
+
+    def __init__(self) -> None:
+        self._facts = Facts()
+        self._known: dict[tuple[str, Key], tuple[Item, Any]] = {}
+
+    def pod(self, item: Item) -> Pod:
+        return self._of(kinds.PODS, item)  # type: ignore[no-any-return]
+
+    def node(self, item: Item) -> Node:
+        return self._of(kinds.NODES, item)  # type: ignore[no-any-return]
+
+    def budget(self, item: Item) -> Budget:
+        return self._of(kinds.BUDGETS, item)  # type: ignore[no-any-return]
+
+    def workload(self, item: Item) -> Workload:
+        return self._of(_WORKLOADS[item.resource], item)  # type: ignore[no-any-return]
+
+    def claim(self, item: Item) -> Claim:
+        return self._of(kinds.CLAIMS, item)  # type: ignore[no-any-return]
+
+    def volume(self, item: Item) -> PersistentVolume:
+        return self._of(kinds.VOLUMES, item)  # type: ignore[no-any-return]
+
+    def storage_class(self, item: Item) -> StorageClass:
+        return self._of(kinds.STORAGE_CLASSES, item)  # type: ignore[no-any-return]
+
+    def csi_node(self, item: Item) -> CSINode:
+        return self._of(kinds.CSI_NODES, item)  # type: ignore[no-any-return]
+
+    def attachment(self, item: Item) -> VolumeAttachment:
+        return self._of(kinds.VOLUME_ATTACHMENTS, item)  # type: ignore[no-any-return]
+
+    def _of(self, resource: Resource, item: Item) -> Any:
+        name = item.resource, item.key
+        held = self._known.get(name)
+        if held is not None and held[0] is item:
+            return held[1]
+        fact = self._facts.fact(resource, encode(item.doc))
+        if held is None or held[0].version <= item.version:
+            self._known[name] = item, fact
+        return fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,209 @@ tests hold the script itself against the same rules.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from typing import Any
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.coredns import COREFILE
+from kubectl_eksdoc.core.model.coredns import NAME
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.coredns import is_coredns
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.model.coredns import KEPT
+from kubectl_eksdoc.core.model.coredns import MARKS
+from kubectl_eksdoc.core.model.coredns import MEASURE_LABEL
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
+from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import What
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.dns_measure import MEASURE_LABEL
-from kubectl_eksdoc.core.model.metadata_probe import PROBE_LABEL, Ask, Report, Seen, Step, log_of
+from kubectl_eksdoc.core.model.coredns import MEASURE_LABEL
+from kubectl_eksdoc.core.model.metadata import PROBE_LABEL
+from kubectl_eksdoc.core.model.metadata import Ask
+from kubectl_eksdoc.core.model.metadata import Report
+from kubectl_eksdoc.core.model.metadata import Seen
+from kubectl_eksdoc.core.model.metadata import Step
+from kubectl_eksdoc.core.model.metadata import log_of
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, REQUIRED
 from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pace
-from kubectl_eksdoc.embedded.asked_dns import AskedDns
+from dataclasses import dataclass, field
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.coredns import COREFILE
+from kubectl_eksdoc.core.model.coredns import NAME
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.coredns import is_coredns
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.model.coredns import Directive
+from kubectl_eksdoc.core.model.coredns import Refusal
+from kubectl_eksdoc.core.rules.corefile.edits import sums
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import refusals
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.objects.structs import moment
+
+
+# What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
+#
+# A CoreDNS pod answers from when it is Ready until its lameduck is over, or until its grace period is (SIGKILL). The
+# proxy sends questions to it from a while after it is Ready until a while after it was told to end: what goes to one that
+# does not answer any more is lost. Sources: coredns, plugin/health/health.go; EKS best practices, cluster-services
+# ("propagating new endpoints … between 1 to 10 seconds"). The tests hold real sockets against the same rules.
+
+
+PROPAGATION_S = 2.0
+"""Of a small cluster."""
+CLOSING_S = 0.2
+
+_FOREVER = float("inf")
+_TOLD_AFTER_S = 1.5
+_MS = [0.41, 0.93, 1.27]
+
+
+@dataclass(slots=True)
+class _Life:
+    """Of one CoreDNS pod, in virtual seconds. Mutable: its end comes later."""
+
+    addresses: tuple[str, ...]
+    ready: float
+    told: float = _FOREVER
+    answers_until: float = _FOREVER
+
+    def answers(self, when: float) -> bool:
+        return self.ready <= when < self.answers_until
+
+    def in_service(self, when: float) -> bool:
+        return self.ready + PROPAGATION_S <= when < self.told + PROPAGATION_S
+
+
+def _wall() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class AskedDns:
+    """Of one plane, whose seconds pass `speed` times as fast as those of the pods that ask: they live by the `wall`'s
+    clock, as whoever made them does. Mutable: it watches its pods."""
+
+    def __init__(self, plane: ControlPlane, speed: float, wall: Callable[[], datetime] = _wall) -> None:
+        self._plane = plane
+        self._speed = speed
+        self._wall = wall
+        self._lives: dict[str, _Life] = {}
+        for item in plane.store.list("pods"):
+            self._see(item, since=-_FOREVER)
+        plane.store.listen(self._notice)
+
+    def lameduck_s(self) -> float:
+        """As the Corefile has it now; CoreDNS has reloaded it by the time it ends."""
+        held = self._plane.store.get("configmaps", (SYSTEM, NAME))
+        text = at(held.doc, "data", COREFILE) if held is not None else None
+        corefile = parse(text) if isinstance(text, str) else None
+        return (lameduck_s(corefile) or 0.0) if isinstance(corefile, Corefile) else 0.0
+
+    def stop_s(self, pod: Pod) -> float | None:
+        """How long a pod takes to stop; None: it is none of CoreDNS's."""
+        mine = is_coredns(pod.namespace, pod.labels)
+        return self.lameduck_s() + CLOSING_S if mine else None
+
+    def _notice(self, change: Change) -> None:
+        if change.item.resource == "pods":
+            self._see(change.item, self._plane.agenda.seconds)
+            if change.what is What.DELETED and (life := self._lives.get(change.item.uid)) is not None:
+                self._told(life, 0)
+
+    def _see(self, item: Item, since: float) -> None:
+        meta = item.doc["metadata"]
+        if not is_coredns(str(meta.get("namespace")), meta.get("labels") or {}):
+            return
+        life = self._lives.get(item.uid)
+        if life is None and (condition(item.doc, "Ready") or {}).get("status") == "True":
+            addresses = [str(each["ip"]) for each in at(item.doc, "status", "podIPs") or ()]
+            life = _Life(tuple(addresses or [str(at(item.doc, "status", "podIP") or "")]), since)
+            self._lives[item.uid] = life
+        if life is not None and item.leaving and life.told == _FOREVER:
+            self._told(life, int(meta.get("deletionGracePeriodSeconds") or 0))
+
+    def _told(self, life: _Life, grace_s: int) -> None:
+        now = self._plane.agenda.seconds
+        life.told = min(life.told, now)
+        life.answers_until = min(life.answers_until, now + min(self.lameduck_s(), float(grace_s)))
+
+    def logs(self, pod: Doc, container: str) -> str | None:
+        """Of a pod that measures DNS; None of any other."""
+        if container != MARKS.container or MEASURE_LABEL not in (at(pod, "metadata", "labels") or {}):
+            return None
+        asked, started = _asked(pod), _began(pod)
+        if asked is None or started is None:
+            return ""
+        asking_s = (self._plane.agenda.now - started) / timedelta(seconds=1)  # virtual
+        began_s, real_s = self._plane.agenda.seconds - asking_s, asking_s / self._speed
+        began = self._wall() - timedelta(seconds=real_s)
+        lines = [{"asker": "eksdoc-dns-asker", "version": 1, "began": began.timestamp(), "seconds": asked["seconds"]}]
+        for second in range(int(max(0.0, min(real_s - asked["timeout"] - _TOLD_AFTER_S, asked["seconds"])))):
+            lines += self._second(asked, began_s, second)
+        return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+    def _second(self, asked: Doc, began_s: float, second: int) -> Iterator[dict[str, Any]]:
+        count = max(1, round(asked["rate"]))
+        for target in asked["targets"]:
+            for transport in (*asked["transports"], *((KEPT,) if target.get("kept") else ())):
+                moments = [began_s + (second + number / count) * self._speed for number in range(count)]
+                # A flow that is kept goes to one endpoint until the proxy has taken that out and forgets the flow.
+                turns = [0] * count if transport == KEPT else range(count)
+                answered = sum(map(partial(self._answers, target["address"]), moments, turns))
+                yield {
+                    "t": second,
+                    "to": target["name"],
+                    "by": transport,
+                    "sent": count,
+                    "answered": answered,
+                    "late": 0,
+                    "lost": count - answered,
+                    "refused": 0,
+                    "failed": 0,
+                    "unsure": 0,
+                    "unsent": 0,
+                    "ms": _MS if answered else None,
+                    "why": [],
+                }
+
+    def _answers(self, address: str, when: float, turn: int) -> bool:
+        own = [life for life in self._lives.values() if address in life.addresses]
+        if own:
+            return any(life.answers(when) for life in own)
+        behind = [life for life in self._lives.values() if life.in_service(when)]
+        return bool(behind) and behind[turn % len(behind)].answers(when)
+
+
+def _asked(pod: Doc) -> Doc | None:
+    command = (at(pod, "spec", "containers") or [{}])[0].get("command") or []
+    try:
+        found: Doc = json.loads(command[-1])
+    except (ValueError, IndexError):
+        return None
+    return found
+
+
+def _began(pod: Doc) -> datetime | None:
+    text = at((at(pod, "status", "containerStatuses") or [{}])[0], "state", "running", "startedAt")
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc) if text else None
+
 
 _TIMEOUT = 28
 _CONNECT_MS, _ANSWER_MS = 2000.0, 3000.0
@@ -92,3 +284,127 @@ def _answered(ask: Ask, code: int) -> Step:
 
 
 _NOTHING = Seen(tuple(Step(ask, _TIMEOUT, 0, None, _CONNECT_MS) for ask in (Ask.V1, Ask.TOKEN)))
+
+
+# CoreDNS' pods on a simulated cluster, as far as their Corefile goes: when they take a new one up, what they print
+# then, and what their metrics tell.
+#
+# Sources: coredns, plugin/reload/{reload,metrics,setup}.go; the kubelet brings a changed ConfigMap with its next sync.
+
+
+METRICS_PORT = 9153
+_MAPS = "configmaps"
+_SYNC_S, _SPREAD_S = 20, 55
+"""A pod takes a change up so long after it, at least, and so much longer at the most: the kubelet's sync, and the
+interval of reload with its jitter; which it is, is decided by the pod's name, so that it is the same each time."""
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(slots=True)
+class _Told:
+    """Mutable: what a pod has printed, each line with when; `sums` of what it runs, "" for none it tells of."""
+
+    lines: list[tuple[float, str]] = field(default_factory=list)
+    metric: str = ""
+    failed: int = 0
+
+
+class Resolvers:
+    """Mutable: it knows every Corefile that there was since it was made. `stubborn`: pods that refuse a new one, by
+    their names, each with why; "" stands for a pod that never looks."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self.stubborn: dict[str, str] = {}
+        first = plane.store.get(_MAPS, (SYSTEM, NAME))
+        self._texts: list[tuple[float, str]] = []
+        if first is not None:
+            self._learn(float("-inf"), first.doc)
+        plane.store.listen(self._note)
+
+    def lines(self, pod: Doc, container: str) -> tuple[tuple[float, str], ...] | None:
+        """What it has printed, each line with its age in seconds; None of any other pod."""
+        if not self._is_one(pod) or container != NAME:
+            return None
+        now = self._plane.agenda.seconds
+        return tuple((now - when, line) for when, line in self._told(pod).lines)
+
+    def answer(self, pod: Doc, port: str, path: str) -> Reply | None:
+        """What it says on one of its ports; None where nobody listens."""
+        if not self._is_one(pod) or port != str(METRICS_PORT) or path.strip("/") != "metrics":
+            return None
+        told = self._told(pod)
+        head = "# HELP coredns_reload_failed_total Counter of the number of failed reload attempts.\n"
+        text = f"{head}# TYPE coredns_reload_failed_total counter\ncoredns_reload_failed_total {told.failed}\n"
+        if told.metric:
+            text += f'coredns_reload_version_info{{hash="sha512",value="{told.metric}"}} 1\n'
+        return Reply(200, text.encode(), _TEXT)
+
+    def _note(self, change: Change) -> None:
+        if change.item.resource == _MAPS and change.item.key == (SYSTEM, NAME):
+            self._learn(self._plane.agenda.seconds, change.item.doc)
+
+    def _learn(self, when: float, doc: Doc) -> None:
+        text = at(doc, "data", COREFILE)
+        if isinstance(text, str) and (not self._texts or self._texts[-1][1] != text):
+            self._texts.append((when, text))
+
+    @staticmethod
+    def _is_one(pod: Doc) -> bool:
+        return is_coredns(str(at(pod, "metadata", "namespace")), at(pod, "metadata", "labels") or {})
+
+    def _told(self, pod: Doc) -> _Told:
+        name, now = str(at(pod, "metadata", "name")), self._plane.agenda.seconds
+        born = moment(at(pod, "metadata", "creationTimestamp"))
+        start_s = now - (self._plane.agenda.now - born).total_seconds() if born is not None else 0.0
+        found = _Told()
+        known = [text for when, text in self._texts if when <= start_s] or [text for _, text in self._texts[:1]]
+        runs = parse(known[-1]) if known else None
+        if not isinstance(runs, Corefile):
+            return found
+        if _reloads(runs):
+            found.lines.append((start_s, _running(runs)))
+        later_s = _later_s(name)
+        for when, text in self._texts:
+            if start_s < when and when + later_s <= now and _reloads(runs):
+                runs = self._taken(name, runs, text, when + later_s, found)
+        return found
+
+    def _taken(self, name: str, runs: Corefile, text: str, when: float, found: _Told) -> Corefile:
+        """What it runs then."""
+        if self.stubborn.get(name) == "":
+            return runs
+        new = parse(text)
+        if isinstance(new, Refusal):
+            found.lines.append((when, f"[WARNING] plugin/reload: Corefile parse failed: {new}\n"))
+            return runs
+        if _sum(new) == _sum(runs):
+            return runs
+        why = next(map(str, refusals(new)), self.stubborn.get(name, ""))
+        found.metric = _sum(new)
+        found.lines.append((when, "[INFO] Reloading\n"))
+        if why:
+            found.failed += 1
+            found.lines.append((when, f"[ERROR] plugin/reload: Corefile changed but reload failed: {why}\n"))
+            return runs
+        if _reloads(new):
+            found.lines.append((when, _running(new)))
+        found.lines.append((when, "[INFO] Reloading complete\n"))
+        return new
+
+
+def _sum(corefile: Corefile) -> str:
+    return next(iter(sums(corefile)), "0" * 128)
+
+
+def _running(corefile: Corefile) -> str:
+    return f"[INFO] plugin/reload: Running configuration SHA512 = {_sum(corefile)}\n"
+
+
+def _reloads(corefile: Corefile) -> bool:
+    held = (each for block in corefile.servers for each in corefile.whole(block))
+    return any(isinstance(each, Directive) and each.name == "reload" for each in held)
+
+
+def _later_s(name: str) -> float:
+    return float(_SYNC_S + sum(name.encode()) % _SPREAD_S)

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
+from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.asked_dns import AskedDns
+from kubectl_eksdoc.embedded.probed import AskedDns
 from kubectl_eksdoc.embedded.loading import Loaded
-from kubectl_eksdoc.embedded.probed import MetadataServices, WithProbes
-from kubectl_eksdoc.embedded.resolvers import Resolvers
-from kubectl_eksdoc.embedded.serving.access import Access, User
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.embedded.probed import WithProbes
+from kubectl_eksdoc.embedded.probed import Resolvers
+from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from kubectl_eksdoc.core.rules.addresses import AS
+from kubectl_eksdoc.embedded.serving.access import ADMIN
+from kubectl_eksdoc.embedded.serving.access import VIEWER
+from kubectl_eksdoc.embedded.serving.access import Rule
+from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.access import restricted
 
 
 def api_of(
@@ -50,3 +63,69 @@ def whole(version: str) -> str:
     """With a patch, where only a minor is known: kubectl takes no version without one."""
     found = versions.parse(version)
     return version if found is None or found.patch is not None else f"{found}.0"
+
+
+# A kubeconfig for a served cluster, and the tokens of its users.
+
+
+CONTEXT = "rehearsal"
+
+OPERATOR = restricted(
+    "operator",
+    (
+        Rule(("get", "list", "watch"), paths=("*",)),
+        Rule(("patch", "update"), ("nodes",)),
+        Rule(("create",), ("pods/eviction",)),
+    ),
+)
+"""May drain nodes, and nothing else."""
+
+USERS = (ADMIN, VIEWER, OPERATOR)
+
+
+def tokens() -> Mapping[str, User]:
+    """A new token for each user."""
+    return {secrets.token_urlsafe(24): user for user in USERS}
+
+
+def kubeconfig(urls: Mapping[str, str]) -> str:
+    """The text of one with a context for each user: `urls` by the user's name, with the token in them.
+
+    The administrator's is the current one. It is JSON, which is YAML as well.
+
+    ``kubectl get --raw`` leaves out the path of the server's address (cli-runtime, RequestURI), and the token with it.
+    But credentials of a proxy it always sends: so each server is named as its own proxy, too.
+    """
+    names = {user: CONTEXT if user == ADMIN.name else f"{CONTEXT}-{user}" for user in urls}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": names[ADMIN.name],
+        "clusters": [
+            {"name": names[user], "cluster": {"server": url, "proxy-url": _proxy(url)}} for user, url in urls.items()
+        ],
+        "users": [{"name": name, "user": {}} for name in names.values()],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in names.values()],
+    }
+    return json.dumps(config, indent=2) + "\n"
+
+
+def _proxy(url: str) -> str:
+    """The server of such an address as a proxy that is told the token."""
+    server, _, token = url.partition(AS)
+    return server.replace("://", f"://{token}@")
+
+
+def write(text: str, path: str = "") -> str:
+    """Write it where only this user can read it, for there are tokens in it; "": a new file. Returns the path.
+
+    Raises:
+        OSError: it cannot be written, or is there already.
+    """
+    if not path:
+        handle, path = tempfile.mkstemp(prefix="eksdoc-rehearsal-", suffix=".kubeconfig")
+    else:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path

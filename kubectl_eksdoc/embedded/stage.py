@@ -2,32 +2,148 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.scheduling import NODES as SCHEDULING_NODES
+from collections.abc import Sequence
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.rules.news import BudgetGone, BudgetIs, News, NodeGone, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.core.sim.cluster.registry import Facts
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import What
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, not_found
-from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
+from kubectl_eksdoc.core.rules.evictions import EvictionRequest
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
-from kubectl_eksdoc.core.sim.cluster.troubles import Befallen, Trouble, Troubled
+from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.scheduling import NODES as SCHEDULING_NODES
+from kubectl_eksdoc.core.sim.cluster.mishaps import Befallen
+from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
+from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.loading import load_observed
-from kubectl_eksdoc.embedded.marked import Marked
-from kubectl_eksdoc.embedded.watched import Watched
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
+
+
+# What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
+
+
+LABELS, ANNOTATIONS = "labels", "annotations"
+
+
+class Marked:
+    """Mutable: knows what it has added to each node, as a run notes it on the node itself."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._added: dict[tuple[str, str], set[str]] = defaultdict(set)  # by UID of the node and the kind of keys
+
+    def done(self, act: OfNode) -> Status:
+        try:
+            return self._done(act)
+        except Refusal as refusal:
+            return refusal.status
+
+    def _done(self, act: OfNode) -> Status:
+        item = self._plane.store.get(SCHEDULING_NODES, ("", act.node))
+        if item is None or item.uid != act.uid:
+            return Status(404, "NotFound", f'nodes "{act.node}" not found', Details(act.node, "", SCHEDULING_NODES))
+        match act:
+            case Cordon():
+                mishaps.cordon(self._plane, act.node)
+            case Exclude():
+                self._add(act, LABELS, (EXCLUDED_FROM_BALANCERS,))
+            case Protect():
+                self._add(act, ANNOTATIONS, PROTECTIONS)
+            case Restore(_, _, cordon):
+                if cordon:
+                    mishaps.uncordon(self._plane, act.node)
+                self._remove(act, LABELS)
+            case Release():
+                self._remove(act, ANNOTATIONS)
+        return Status(200)
+
+    def _add(self, act: OfNode, kind: str, keys: Iterable[str]) -> None:
+        """What is there already stays as it is."""
+        doc = self._doc(act.node)
+        missing = [key for key in keys if key not in (at(doc, "metadata", kind) or {})]
+        for key in missing:
+            doc = with_value(doc, ("metadata", kind, key), "true")
+        self._added[act.uid, kind].update(missing)
+        self._write(act.node, doc)
+
+    def _remove(self, act: OfNode, kind: str) -> None:
+        doc = self._doc(act.node)
+        for key in self._added.pop((act.uid, kind), ()):
+            doc = without(doc, ("metadata", kind, key))
+        self._write(act.node, doc)
+
+    def _doc(self, node: str) -> Doc:
+        return self._plane.registry.get(SCHEDULING_NODES, ("", node)).doc
+
+    def _write(self, node: str, doc: Doc) -> None:
+        item = self._plane.registry.get(SCHEDULING_NODES, ("", node))
+        if doc != item.doc:
+            self._plane.registry.update(item, doc)
+
+
+# What changes in a simulated cluster, as news for a run: what a watch of its pods, budgets and nodes would tell.
+
+
+PODS, BUDGETS, NODES = kinds.PODS.full_name, kinds.BUDGETS.full_name, kinds.NODES.full_name
+
+
+class Watched:
+    """Mutable: keeps what has changed until it is asked for; of several changes of one object only the last."""
+
+    def __init__(self, store: Store, facts: Facts) -> None:
+        self._facts = facts
+        self._changed: dict[tuple[str, str], Change] = {}  # by resource and UID
+        store.listen(self._note)
+
+    def news(self) -> Sequence[News]:
+        changed, self._changed = self._changed, {}
+        return [self._told(change) for change in sorted(changed.values(), key=lambda change: change.version)]
+
+    def _note(self, change: Change) -> None:
+        if change.item.resource in (PODS, BUDGETS, NODES):
+            self._changed[change.item.resource, change.item.uid] = change
+
+    def _told(self, change: Change) -> News:
+        item, version = change.item, change.version
+        gone = change.what is What.DELETED
+        if item.resource == PODS:
+            return PodGone(item.uid, version) if gone else PodIs(self._facts.pod(item), version)
+        if item.resource == BUDGETS:
+            return BudgetGone("/".join(item.key)) if gone else BudgetIs(self._facts.budget(item), version)
+        return NodeGone(item.key[1]) if gone else NodeIs(self._facts.node(item))
+
 
 RUN = "rehearsal"
 """What is noted where a run notes its id."""
@@ -47,7 +163,7 @@ class EmbeddedStage:
         self._facts = plane.facts
         self._marked = Marked(plane)
         self._watched = Watched(plane.store, plane.facts)
-        self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # a node may be gone when it is one
+        self._models = {item.key[1]: item.doc for item in plane.store.list(SCHEDULING_NODES)}  # a node may be gone when it is one
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """What is there now; what was not read at first is not known here either."""
@@ -83,10 +199,10 @@ class EmbeddedStage:
             case Restart():
                 return Answered(act, self._restart(act))
             case Look(pod):
-                item = self._plane.store.get(PODS, (pod.namespace, pod.name))
+                item = self._plane.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
                 return Found(act, () if item is None else (self._facts.pod(item),))
             case ListPods(node):
-                held = (item for item in self._plane.store.list(PODS) if at(item.doc, "spec", "nodeName") == node)
+                held = (item for item in self._plane.store.list(REGISTRY_PODS) if at(item.doc, "spec", "nodeName") == node)
                 return Found(act, tuple(map(self._facts.pod, held)))
             case ListAttachments(node):
                 attached = map(self._facts.attachment, self._plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
@@ -106,9 +222,9 @@ class EmbeddedStage:
 
     def _delete(self, pod: Pod) -> Status:
         registry = self._plane.registry
-        item = registry.store.get(PODS, (pod.namespace, pod.name))
+        item = registry.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
         if item is None:
-            return not_found(registry.traits[PODS].named, pod.name).status
+            return not_found(registry.traits[REGISTRY_PODS].named, pod.name).status
         try:
             registry.delete(item, DeleteOptions(uid=pod.uid, grace_s=None if pod.grace_seconds > 0 else 1))
         except Refusal as refusal:
@@ -139,7 +255,7 @@ class EmbeddedStage:
         return happens
 
     def pending(self) -> Sequence[tuple[str, str]]:
-        waiting = (item for item in self._plane.store.list(PODS) if not at(item.doc, "spec", "nodeName"))
+        waiting = (item for item in self._plane.store.list(REGISTRY_PODS) if not at(item.doc, "spec", "nodeName"))
         return tuple((f"{item.key[0]}/{item.key[1]}", _said(item.doc)) for item in waiting)
 
 

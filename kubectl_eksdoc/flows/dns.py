@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.dns_measure import Propagation
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.coredns import Propagation
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, OBJECTS
-from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, dns_pods, inside, logs_of
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT
+from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+from kubectl_eksdoc.core.plan.dns.deployed import dns_pods
+from kubectl_eksdoc.core.plan.dns.deployed import inside
+from kubectl_eksdoc.core.plan.dns.deployed import logs_of
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
-from kubectl_eksdoc.core.plan.dns.notices import notices_of
+from kubectl_eksdoc.core.plan.dns.deployed import notices_of
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.unread import noted
+from kubectl_eksdoc.core.plan.interruption.plan import noted
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.run.dns import Stand
+from kubectl_eksdoc.core.run.dns import Told
+from kubectl_eksdoc.core.run.dns import Verified
+from kubectl_eksdoc.core.run.dns import Wanted
+from kubectl_eksdoc.core.run.dns import stand
+from kubectl_eksdoc.core.run.dns import metrics_of
+from kubectl_eksdoc.errors import ClusterError
+
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""
@@ -77,3 +96,144 @@ def with_pods(facts: DnsFacts, port: InsidePods) -> DnsFacts:
         facts,
         inside={key: inside(containers[key], {log: logs[log] for log in each}) for key, each in asked.items()},
     )
+
+
+# Whether every pod of CoreDNS has taken up the Corefile that was set: looked at until it has, or time is over.
+#
+# The kubelet brings a changed ConfigMap to a node within about a minute, and CoreDNS looks every 30 s and some: three
+# minutes are enough where it works at all (kubelet's syncFrequency; coredns, plugin/reload).
+
+
+WATCH_S = 180.0
+_PAUSE_S, _SLICE_S = 5.0, 0.5
+_MARGIN_S = 2.0
+"""Logs are asked for since a little before the change: a request takes its time."""
+
+
+class Resolvers(Protocol):
+    """CoreDNS' pods. Everything may raise ClusterError: the cluster cannot be talked to. `Unknown.missing` is the right
+    without which something is not had."""
+
+    def pods(self) -> tuple[Pod, ...] | Unknown:
+        """Those that have not ended and are not being deleted."""
+        ...
+
+    def metrics(self, pods: Collection[str], port: int) -> Mapping[str, str | Absent | Unknown]:
+        """By ``namespace/name``."""
+        ...
+
+    def logs(self, pods: Collection[str], since_s: int) -> Mapping[str, str | Absent | Unknown]:
+        """What they printed in so many seconds."""
+        ...
+
+
+NO_METRICS = "the Corefile has no plugin prometheus that could be asked"
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """What looking needs of the world. `port` of the metrics, None where none is asked, and `unasked`: why not. `told`:
+    how often the process was told to end."""
+
+    resolvers: Resolvers
+    port: int | None
+    clock: Clock
+    sleep: Callable[[float], object]
+    told: Callable[[], int]
+    tell: Callable[[str], object]
+    unasked: str = NO_METRICS
+
+
+def failed_before(world: Verifying) -> Mapping[str, float | None]:
+    """Reloads that have failed in each pod so far; who cannot be asked has an unknown number."""
+    pods = world.resolvers.pods()
+    if isinstance(pods, Unknown):
+        return {}
+    names = [pod.key for pod in pods]
+    texts = {} if world.port is None else world.resolvers.metrics(names, world.port)
+    found: dict[str, float | None] = {}
+    for name in names:
+        text = texts.get(name)
+        metrics = metrics_of(text) if isinstance(text, str) else None
+        found[name] = None if metrics is None else metrics.failed
+    return found
+
+
+def verified(wanted: Wanted, begun_s: float, world: Verifying, watch_s: float = WATCH_S) -> Verified:
+    """`begun_s`: when the change was made, by `world.clock`."""
+    return _Looking(wanted, begun_s, world, watch_s).to_the_end()
+
+
+class _Looking:
+    """Mutable: what was seen so far."""
+
+    def __init__(self, wanted: Wanted, begun_s: float, world: Verifying, watch_s: float) -> None:
+        self._wanted, self._begun_s, self._world, self._watch_s = wanted, begun_s, world, watch_s
+        self._known: dict[str, Stand] = {}
+        self._said: dict[str, str] = {}
+
+    def to_the_end(self) -> Verified:
+        clock = self._world.clock
+        began_s = clock.monotonic()
+        while True:
+            unread = self._look()
+            over = not unread and self._known and all(each.taken.over for each in self._known.values())
+            left = "" if over else self._waited(began_s)
+            if over or left:
+                stands = tuple(self._known[name] for name in sorted(self._known))
+                return Verified(stands, clock.monotonic() - began_s, left, unread)
+
+    def _look(self) -> str:
+        """Why nobody knows, "" where it was looked at."""
+        try:
+            pods = self._world.resolvers.pods()
+            if isinstance(pods, Unknown):
+                return pods.why
+            if not pods:
+                self._known = {}
+                return "no pod of CoreDNS is there"
+            names = {pod.key for pod in pods}
+            self._known = {name: each for name, each in self._known.items() if name in names}
+            self._ask([pod for pod in pods if not self._is_over(pod)])
+        except ClusterError as error:
+            self._tell("cluster", f"the cluster does not answer: {error.message}")
+            return error.message
+        self._said.pop("cluster", None)
+        return ""
+
+    def _is_over(self, pod: Pod) -> bool:
+        known = self._known.get(pod.key)
+        return known is not None and known.taken.over
+
+    def _ask(self, pods: list[Pod]) -> None:
+        world, names = self._world, [pod.key for pod in pods]
+        since_s = int(world.clock.monotonic() - self._begun_s + _MARGIN_S) + 1
+        logs = world.resolvers.logs(names, since_s)
+        nowhere = Unknown(world.unasked)
+        metrics = {} if world.port is None else world.resolvers.metrics(names, world.port)
+        for pod in pods:
+            told = Told(metrics.get(pod.key, nowhere), logs.get(pod.key, Unknown("it was not asked")))
+            self._known[pod.key] = found = stand(pod, told, self._wanted)
+            if found.taken.over:
+                self._tell(pod.key, f"{pod.key}: {found.taken.value}{f', {found.why}' if found.why else ''}")
+
+    def _waited(self, began_s: float) -> str:
+        """Until it is looked at again; else why it is not, a clause."""
+        clock, until = self._world.clock, self._world.clock.monotonic() + _PAUSE_S
+        while clock.monotonic() < until:
+            if self._world.told():
+                return "it was told to stop"
+            if clock.monotonic() - began_s >= self._watch_s:
+                return f"it was looked at for {self._watch_s:.0f} s"
+            self._world.sleep(_SLICE_S)
+        return ""
+
+    def _tell(self, about: str, line: str) -> None:
+        """What is new of it."""
+        if self._said.get(about) != line:
+            self._said[about] = line
+            self._world.tell(line)

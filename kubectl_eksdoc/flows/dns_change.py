@@ -7,8 +7,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Applied
+from kubectl_eksdoc.core.model.api_objects import Conflict
+from kubectl_eksdoc.core.model.api_objects import Conflicting
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
@@ -20,15 +24,16 @@ from kubectl_eksdoc.core.plan.addon.merging import Missing, differences
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
+from kubectl_eksdoc.core.plan.dns.change.change import Change
+from kubectl_eksdoc.core.plan.dns.change.change import changed
 from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
 from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
-from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
 from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.core.rules.api.ownership.applying import apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.schema import schema_of
-from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
+from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
 from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.addon_sending import Prepared, prepared

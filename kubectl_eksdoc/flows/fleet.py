@@ -10,7 +10,8 @@ from typing import Protocol
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome
-from kubectl_eksdoc.core.plan.fleet.plan import FleetPlan, summed
+from kubectl_eksdoc.core.plan.fleet import FleetPlan
+from kubectl_eksdoc.core.plan.fleet import summed
 
 LOOK_S = 0.1
 """So often it is looked whether somebody wants it to end."""

@@ -20,7 +20,7 @@ from typing import IO, Protocol
 from kubectl_eksdoc.core.model.acts import Act, Errand, Hook
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.rules.news import HookEnded, News
-from kubectl_eksdoc.host import process_group
+from kubectl_eksdoc.host import endings
 
 TIMEOUT_S = 600.0
 """So long a command may take; who takes longer says no."""
@@ -82,7 +82,7 @@ class HookedField:
         self._closing.set()
         self._inner.close()
         for thread in self._threads:
-            thread.join(process_group.KILL_S * 2)
+            thread.join(endings.KILL_S * 2)
 
     def _heard(self) -> list[News]:
         found: list[News] = []
@@ -124,7 +124,7 @@ class _Command:
             with self._begun(names) as process:
                 late = self._wait(process, monotonic() + timeout_s, closing)
                 if late:
-                    process_group.end(process)
+                    endings.end(process)
                 assert process.stdout is not None
                 process.stdout.close()  # who still has the other end has left the group, or runs on by itself
         if late:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.documents.text_file import read_text
+from kubectl_eksdoc.host.documents import read_text
 
 MOST_BYTES = 4 << 20
 """Names of more nodes than any cluster has."""

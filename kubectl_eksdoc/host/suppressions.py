@@ -7,11 +7,12 @@ from collections.abc import Collection, Mapping
 from datetime import date
 
 from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.model.suppressions import ANY, Suppression
+from kubectl_eksdoc.core.model.findings import ANY
+from kubectl_eksdoc.core.model.findings import Suppression
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.documents.fields import short
-from kubectl_eksdoc.host.documents.plain_yaml import hand_written
-from kubectl_eksdoc.host.documents.text_file import read_text
+from kubectl_eksdoc.host.documents import short
+from kubectl_eksdoc.host.documents import hand_written
+from kubectl_eksdoc.host.documents import read_text
 
 MOST_BYTES = 4 << 20
 FLAG = "--suppressions"

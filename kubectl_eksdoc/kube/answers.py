@@ -9,10 +9,25 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
-
 from kubectl_eksdoc.core.rules.addresses import addresses_in
 from kubectl_eksdoc.errors import ClusterError, Unreachable
 from kubectl_eksdoc.held_secrets import without_held
+import ssl
+from collections.abc import Iterator
+from http.client import HTTPException, LineTooLong
+from urllib.parse import urlsplit
+from kubectl_eksdoc.errors import Unreachable, Untrusted
+from kubectl_eksdoc.core.rules.addresses import address
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.config import Access
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from kubectl_eksdoc.core.rules.addresses import address
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.kube.target import utc_now
+
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""
@@ -122,3 +137,237 @@ def http_date(text: str) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return date.astimezone(timezone.utc) if date.tzinfo else date.replace(tzinfo=timezone.utc)
+
+
+# Failures below HTTP, told in words: what failed, what to try, and whether trying again may help.
+
+
+_BEHIND = "Is the cluster's endpoint private? Then a VPN, a bastion or a proxy is needed to reach it."
+_HOSTNAME_ERRORS = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH
+_TIME_ERRORS = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, _HAS_EXPIRED
+
+
+def breakdown(error: Exception, server: str, proxy: str, seconds: float) -> tuple[Unreachable, bool]:
+    """`error` of urllib3 as ours, and True if another try may go better.
+
+    `seconds` is how long the request was allowed to take, for the message of a timeout.
+    """
+    from urllib3 import exceptions
+
+    causes = tuple(_causes(error))
+    via = f" through the proxy {proxy}" if proxy else ""
+    at = f"{server}{via}"
+
+    def among(*kinds: type[BaseException]) -> BaseException | None:
+        return next((cause for cause in causes if isinstance(cause, kinds)), None)
+
+    if among(ssl.SSLEOFError, ssl.SSLZeroReturnError):
+        return Incomplete(
+            f"{at} cut the connection",
+            "Something in between may do that (a firewall, a proxy), or the server wants a client certificate.",
+        ), True
+    tls = among(ssl.SSLError, exceptions.SSLError)
+    if tls is not None and not among(exceptions.ProxyError):
+        return _tls(causes, at), False
+    if among(exceptions.NameResolutionError):
+        name = urlsplit(proxy or server).hostname
+        return Unreachable(
+            f"{at} cannot be reached: the name {name} cannot be resolved",
+            f"Check the name, DNS and the network. {_BEHIND}",
+        ), True
+    if among(ConnectionRefusedError):
+        return Unreachable(f"{at} cannot be reached: the connection is refused", _BEHIND), True
+    if among(exceptions.ConnectTimeoutError) and not among(exceptions.NewConnectionError):
+        return Unreachable(f"{at} cannot be reached: no connection within {seconds:g} s", _BEHIND), True
+    if among(exceptions.ReadTimeoutError) or (among(TimeoutError) and not among(exceptions.NewConnectionError)):
+        return Incomplete(
+            f"{at} gave no answer within {seconds:g} s",
+            "The server is slow, or something in between (a proxy, a load balancer) keeps its answer. "
+            "Allow more with --request-timeout TIME.",
+        ), False
+    endless = next((cause for cause in causes if type(cause) in (HTTPException, LineTooLong)), None)
+    if endless is not None:
+        return Incomplete(f"{at} answered as no API server does: {endless}", NO_API), False
+    if among(exceptions.ProxyError):
+        return Unreachable(f"{server} cannot be reached: the proxy {proxy} failed: {_innermost(causes)}"), True
+    if among(exceptions.NewConnectionError):
+        return Unreachable(f"{at} cannot be reached: {_innermost(causes)}", _BEHIND), True
+    return Incomplete(f"{at} broke off its answer: {_innermost(causes)}"), True
+
+
+def never_sent(error: Exception) -> bool:
+    """Whether there was no connection at all (to the server, or to the proxy): nothing of the request was sent."""
+    from urllib3 import exceptions
+
+    kinds = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what is wrapped in it: by chaining, as an argument, or as urllib3's attributes."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if not isinstance(one, BaseException) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [one.__cause__, one.__context__, getattr(one, "original_error", None), *one.args]
+
+
+def _innermost(causes: tuple[BaseException, ...]) -> str:
+    said = (text for cause in reversed(causes) if (text := str(cause).strip()))
+    return shown(next(said, type(causes[0]).__name__))
+
+
+def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:
+    refused = next((c for c in causes if isinstance(c, ssl.SSLCertVerificationError)), None)
+    if refused is None:
+        reason = next((c.reason for c in causes if isinstance(c, ssl.SSLError) and c.reason), "") or _innermost(causes)
+        text = str(reason).lower().replace("_", " ")
+        hint = "The server may speak plain http, or a proxy stands in between."
+        if "certificate" in text:
+            hint = "The server wants another client certificate: --client-certificate and --client-key."
+        return Unreachable(f"{at} cannot be reached: TLS failed: {text}", hint)
+    if refused.verify_code in _TIME_ERRORS:
+        hint = "Is the clock of this machine right? Otherwise the server's certificate has to be renewed."
+    elif refused.verify_code in _HOSTNAME_ERRORS:
+        hint = "If you go through a tunnel, name the server with --tls-server-name."
+    else:
+        hint = (
+            "The certificate authority of the kubeconfig is not the server's: write the entry anew "
+            "(aws eks update-kubeconfig --name CLUSTER), or give --certificate-authority FILE."
+        )
+    return Untrusted(f"the certificate of {at} is not trusted: {refused.verify_message}", hint)
+
+
+# What a refusal means for the user: credentials that are not accepted, a right that is missing, no API at all.
+
+
+def error_of(
+    access: Access, answer: Answer, path: str, right: str, tries: int = 1, wanted: str = "JSON"
+) -> ClusterError:
+    """What is wrong with an answer that is not 2xx with what was `wanted`. `right` is what RBAC calls the request, e.g.
+    ``list pods``; `tries`: so often it was answered like that."""
+    server = access.target.server.address
+    if 200 <= answer.status < 300:
+        return _something_else(access, answer, path, wanted)
+    if answer.status == 401:
+        return _unauthorized(access, answer)
+    if answer.status == 403:
+        return _forbidden(access, answer, path, right)
+    if answer.status == 404 and answer.names_an_object:
+        return Absent(answer.said)
+    if answer.status == 404:
+        return NotServed(f"{server} does not serve {path}", "Is this the address of a Kubernetes API?")
+    if answer.status == 410:
+        return Expired(answer.said)
+    if 300 <= answer.status < 400:
+        return _redirected(access, answer, path)
+    times = f" ({tries} tries)" if tries > 1 else ""
+    return Refused(f"{server}{path} answered {answer.status}{times}: {answer.said}")
+
+
+def _forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidden:
+    """`missing` is "" where it is not a right that is missing but the credentials."""
+    refused = f"{access.target.server.address} refuses {right or path}: {answer.said}"
+    if "system:anonymous" in answer.said:
+        return Forbidden(
+            refused, "No credentials were sent: the kubeconfig entry has no user, or the server ignores it."
+        )
+    all_over = right.startswith(("list ", "watch "))
+    look = f"kubectl auth can-i {right} -A" if all_over else "kubectl auth can-i --list"
+    return Forbidden(refused, f"Ask for the right, or look: {look}", right)
+
+
+def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
+    profile = f" --profile {access.eks.profile}" if access.eks.profile else ""
+    hint = "The token may have expired, or belong to another cluster: check --context and --user."
+    if access.target.user.plugin is not None and not access.target.user.token:
+        hint = (
+            f"Who you are: aws sts get-caller-identity{profile}. Sign in anew: aws sso login{profile}. "
+            "If that is right, the cluster has no access entry (or aws-auth line) for this identity."
+        )
+    return Unauthorized(f"{access.target.server.address} does not accept {access.login}: {answer.said}", hint)
+
+
+def _something_else(access: Access, answer: Answer, path: str, wanted: str) -> Refused:
+    kind = shown(answer.headers.get("content-type", "no content type"))
+    return Refused(
+        f"{access.target.server.address}{path} answered with {kind} instead of {wanted}: {answer.said}",
+        "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
+    )
+
+
+def _redirected(access: Access, answer: Answer, path: str) -> Refused:
+    where = address(shown(answer.headers.get("location", "somewhere")))
+    return Refused(
+        f"{access.target.server.address}{path} answered with a redirect to {where}; an API server does not do that",
+        "A login page or a proxy stands in between.",
+    )
+
+
+# An answer over HTTP as a Status: the server's own document where there is one, else what can be told of it.
+
+
+def status_of(answer: Answer) -> Status | Lost:
+    """`Lost` where it is no answer of an API: a redirect, or a success that is no object in JSON. Nobody knows what was
+    done.
+
+    What is not a Status is a success without words, as the object that was patched.
+    """
+    if 300 <= answer.status < 400:
+        return Lost(f"it was answered with a redirect to {address(shown(answer.headers.get('location', 'somewhere')))}")
+    document = answer.document
+    if answer.status < 300 and not document:
+        return Lost(f"it was answered with something that is no object in JSON: {answer.said}")
+    if document.get("kind") != "Status":
+        found = Status(answer.status, message="" if answer.status < 300 else answer.said)
+    else:
+        found = _told(answer.status, document)
+    return _patient(found, answer)
+
+
+def _told(code: int, document: Mapping[str, Any]) -> Status:
+    """The code is that of HTTP; some failures come as a 200 that says so inside."""
+    if code < 300 and document.get("status") == "Failure":
+        inner = document.get("code")
+        code = inner if isinstance(inner, int) and inner >= 400 else 500
+    details = document.get("details")
+    return Status(
+        code,
+        _text(document, "reason"),
+        shown(_text(document, "message")),
+        _details(details) if isinstance(details, dict) else None,
+    )
+
+
+def _details(given: Mapping[str, Any]) -> Details:
+    causes, retry = given.get("causes"), given.get("retryAfterSeconds")
+    return Details(
+        name=_text(given, "name"),
+        group=_text(given, "group"),
+        kind=_text(given, "kind"),
+        uid=_text(given, "uid"),
+        causes=tuple(
+            Cause(_text(each, "reason"), shown(_text(each, "message")), _text(each, "field"))
+            for each in (causes if isinstance(causes, list) else ())
+            if isinstance(each, dict)
+        ),
+        retry_after_s=retry if isinstance(retry, int) and retry > 0 else 0,
+    )
+
+
+def _patient(status: Status, answer: Answer) -> Status:
+    """With the header's Retry-After where the document says nothing of it."""
+    asked = None if status.ok else answer.retry_after(utc_now())
+    details = status.details or Details()
+    if not asked or details.retry_after_s:
+        return status
+    return replace(status, details=replace(details, retry_after_s=math.ceil(asked)))
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key)
+    return value if isinstance(value, str) else ""

@@ -8,24 +8,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.core.model.api_usage import KindTold
+from kubectl_eksdoc.core.model.api_usage import Release
+from kubectl_eksdoc.core.model.api_usage import WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Expired
+from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.metadata_lists import VERB, listed
-from kubectl_eksdoc.kube.patience import Patience
-from kubectl_eksdoc.kube.prefetch import in_order
-from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
+from kubectl_eksdoc.kube.single_objects import LIST_METADATA_VERB as VERB
+from kubectl_eksdoc.kube.single_objects import listed
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.transport import in_order
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects import helm_releases
-from kubectl_eksdoc.objects.helm_releases import Kept
+from kubectl_eksdoc.objects import manifests
+from kubectl_eksdoc.objects.manifests import Kept
 from kubectl_eksdoc.objects.single import document
-from kubectl_eksdoc.objects.written_objects import written_object
+from kubectl_eksdoc.objects.manifests import written_object
 
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
@@ -87,18 +95,18 @@ class ApiSigns:
 
         Raises: as `requested`.
         """
-        query = {"labelSelector": helm_releases.SELECTOR}
+        query = {"labelSelector": manifests.SELECTOR}
         try:
             revisions = {
                 kept: None
                 for doc in listed(self._transport, SECRETS, self._page, query)
-                if (kept := helm_releases.kept(doc)) is not None
+                if (kept := manifests.kept(doc)) is not None
             }
         except Forbidden as error:
             return Unknown(error.message, f"{VERB} {SECRETS.full_name}")
         except (NotServed, *_WHEN_ASKED) as error:
             return Unknown(error.message)
-        asked = in_order(self._release, helm_releases.latest(revisions), _AHEAD)
+        asked = in_order(self._release, manifests.latest(revisions), _AHEAD)
         return tuple(each for told in asked if (each := told()) is not None)
 
     def _release(self, of: Kept) -> Release | None:
@@ -116,7 +124,7 @@ class ApiSigns:
             if secret is None:
                 why = Unknown(f"the answer to {GET_SECRETS} is no object")
             else:
-                return helm_releases.release(of, secret) if secret.get("type") == helm_releases.TYPE else None
+                return manifests.release(of, secret) if secret.get("type") == manifests.TYPE else None
         return Release(of.namespace, of.name, of.revision, of.status, why)
 
     def close(self) -> None:

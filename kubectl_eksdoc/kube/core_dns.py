@@ -5,20 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
-
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
-from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import NAME
+from kubectl_eksdoc.core.model.coredns import SELECTOR
+from kubectl_eksdoc.core.model.coredns import SERVICE
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.coredns import DnsPod
+from kubectl_eksdoc.core.model.coredns import DnsService
+from kubectl_eksdoc.core.model.coredns import DnsStand
+from kubectl_eksdoc.core.model.coredns import DnsWorkload
 from kubectl_eksdoc.core.model.pods import ENDED
-from kubectl_eksdoc.core.model.probe_pods import NotMade
-from kubectl_eksdoc.kube.cautious import Cautious
+from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.kube.sending import Cautious
 from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
-from kubectl_eksdoc.kube.surroundings import utc_now
-from kubectl_eksdoc.kube.tries import Tries
+from kubectl_eksdoc.kube.target import utc_now
+from kubectl_eksdoc.kube.sending import Tries
+from collections.abc import Callable, Collection, Mapping
+from urllib.parse import quote
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.kube.answers import Absent as NotThere
+from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.transport import in_order
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.transport import Transport
+
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"
@@ -26,13 +51,13 @@ _OF_SERVICE = {"labelSelector": f"kubernetes.io/service-name={SERVICE}"}
 
 
 class CoreDns:
-    """A `flows.dns_measure.ports.Dns`. Mutable: it holds a connection."""
+    """A `flows.dns_measure.Dns`. Mutable: it holds a connection."""
 
     def __init__(self, access: Access, patience: Patience, clock: Clock, tries: Tries = Tries()) -> None:
         self._server = Cautious(access, patience, SYSTEM, clock, tries)
 
     def service(self) -> DnsService | Absent | Unknown:
-        """As `flows.dns_measure.ports.Dns.service`."""
+        """As `flows.dns_measure.Dns.service`."""
         sent = self._server.asked("GET", f"{_CORE}/services/{SERVICE}")
         if not sent.ok:
             return self._absent(sent, "get services")
@@ -42,7 +67,7 @@ class CoreDns:
         return DnsService(tuple(addresses), _port(spec.get("ports") or ()))
 
     def workload(self) -> DnsWorkload | Absent | Unknown:
-        """As `flows.dns_measure.ports.Dns.workload`."""
+        """As `flows.dns_measure.Dns.workload`."""
         sent = self._server.asked("GET", f"{_APPS}/deployments/{NAME}")
         if not sent.ok:
             return self._absent(sent, "get deployments.apps")
@@ -50,7 +75,7 @@ class CoreDns:
         return DnsWorkload(str(sent.doc["metadata"].get("uid") or ""), 1 if replicas is None else int(replicas))
 
     def stand(self) -> DnsStand | Unknown:
-        """As `flows.dns_measure.ports.Dns.stand`."""
+        """As `flows.dns_measure.Dns.stand`."""
         pods = self._server.once(f"{_CORE}/pods", {"labelSelector": SELECTOR})
         if not pods.ok:
             return self._server.unknown(pods, "list pods")
@@ -61,7 +86,7 @@ class CoreDns:
         return DnsStand(pods.date or utc_now(), tuple(map(_pod, pods.doc.get("items") or ())), serving, port)
 
     def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
-        """As `flows.dns_measure.ports.Dns.restart`: the uid is a precondition."""
+        """As `flows.dns_measure.Dns.restart`: the uid is a precondition."""
         now = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
         patch: Doc = {
             "metadata": {"uid": of.uid},
@@ -72,7 +97,7 @@ class CoreDns:
         return done if isinstance(done, NotMade) else None
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
-        """As `flows.dns_measure.ports.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
+        """As `flows.dns_measure.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
         options: Doc = {"preconditions": {"uid": pod.uid}} | ({"dryRun": ["All"]} if dry else {})
         meta = {"name": pod.name, "namespace": SYSTEM}
         body: Doc = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta, "deleteOptions": options}
@@ -117,3 +142,77 @@ def _told_at(meta: Mapping[str, Any]) -> datetime | None:
         return None
     deadline = datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     return deadline - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))
+
+
+# CoreDNS' pods of a live cluster: which there are, what their metrics say, and what they printed since a moment ago.
+#
+# Metrics are asked for by way of the API server (pods/proxy): nobody else reaches a pod's port from a laptop. The kubelet
+# counts the seconds of a log by its own clock, so that this machine's may be wrong (core/v1 PodLogOptions, sinceSeconds).
+
+
+GET_PROXY, GET_LOG = "get pods/proxy", "get pods/log"
+"""The rights this needs, in the namespace of CoreDNS."""
+
+CONTAINER = "coredns"
+MOST_BYTES = 1 << 20
+"""Of a log. One that is longer is cut off at its end, so that what came last is not in it: nothing follows from it."""
+_AT_ONCE = 8
+_HASTY = Patience(tries=2, tries_to_connect=2)
+
+
+class ResolverPods:
+    """A `flows.dns.Resolvers`. Mutable: it holds a connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        listed: Callable[[], tuple[Pod, ...] | Unknown],
+        around: Surroundings | None = None,
+        patience: Patience = _HASTY,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """`listed`: the pods, now. Raises ConfigError: the kubeconfig cannot be used."""
+        self._listed = listed
+        self._most_bytes = most_bytes
+        self._transport = Transport(connect(connection, around or of_this_process()), patience)
+
+    def pods(self) -> tuple[Pod, ...] | Unknown:
+        """As `flows.dns.Resolvers.pods`."""
+        return self._listed()
+
+    def metrics(self, pods: Collection[str], port: int) -> Mapping[str, str | Absent | Unknown]:
+        """As `flows.dns.Resolvers.metrics`."""
+        return self._each(pods, lambda path: (f"{path}:{port}/proxy/metrics", {}), GET_PROXY)
+
+    def logs(self, pods: Collection[str], since_s: int) -> Mapping[str, str | Absent | Unknown]:
+        """As `flows.dns.Resolvers.logs`."""
+        most = self._most_bytes
+        query = {"container": CONTAINER, "sinceSeconds": str(max(1, since_s)), "limitBytes": str(most)}
+        found = self._each(pods, lambda path: (f"{path}/log", query), GET_LOG)
+        cut = Unknown(f"it has printed more than {most} bytes since, which are not read to their end")
+        whole = {pod: not isinstance(text, str) or len(text.encode()) < most for pod, text in found.items()}
+        return {pod: text if whole[pod] else cut for pod, text in found.items()}
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def _each(
+        self, pods: Collection[str], way: Callable[[str], tuple[str, Mapping[str, str]]], right: str
+    ) -> Mapping[str, str | Absent | Unknown]:
+        def asked(pod: str) -> str | Absent | Unknown:
+            path, query = way(_path(pod))
+            try:
+                return self._transport.get(path, query, right=right, of_text=True).body.decode("utf-8", "replace")
+            except NotThere as error:
+                return Absent(error.message)
+            except Forbidden as error:
+                return Unknown(error.message, right)
+            except (NotServed, Refused, Incomplete) as error:
+                return Unknown(error.message)
+
+        return {pod: found() for pod, found in zip(pods, in_order(asked, pods, _AT_ONCE), strict=True)}
+
+
+def _path(pod: str) -> str:
+    namespace, _, name = pod.partition("/")
+    return f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"

@@ -18,13 +18,17 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from math import inf
 from typing import Any
-
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.surroundings import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin, Server
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import ExecPlugin
+from kubectl_eksdoc.kube.target import Server
+import re
+from dataclasses import replace
+from kubectl_eksdoc.kube.target import ExecPlugin
+
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3
@@ -126,7 +130,7 @@ def _converse(
 def _without_secrets(plugin: ExecPlugin, said: str) -> str:
     if not said:
         return ""
-    from kubectl_eksdoc.core.rules.keeping.secrets import hidden  # most plugins complain of nothing
+    from kubectl_eksdoc.core.rules.keeping import hidden  # most plugins complain of nothing
 
     return hidden(plugin.without_secrets(without_held(said)))
 
@@ -230,3 +234,62 @@ def _remedy(plugin: ExecPlugin, complaint: str, environ: Mapping[str, str]) -> s
     if "unable to locate credentials" in said or "expired" in said or "invalidclienttoken" in said:
         return f"Renew the AWS credentials, then check them: aws sts get-caller-identity{suffix}"
     return _by_hand(plugin)
+
+
+# Programs that only set an environment for another one, which gives the token: ``env`` and ``aws-vault exec``.
+
+
+_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
+_VAULT_VALUES = frozenset(("-d", "--duration", "-t", "--mfa-token", "--region", "--backend", "--prompt"))
+"""Flags of ``aws-vault`` that take a value."""
+
+_DEEPEST = 8
+
+
+def program_of(plugin: ExecPlugin) -> str:
+    """Its name, without folders and ``.exe``, in lower case."""
+    return re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
+
+
+def unwrapped(plugin: ExecPlugin) -> ExecPlugin:
+    """The program that is run in the end, with all that was set for it; what sets something else is left as it is."""
+    for _ in range(_DEEPEST):
+        inner = {"env": _of_env, "aws-vault": _of_vault}.get(program_of(plugin), _nothing)(plugin)
+        if inner is None:
+            break
+        plugin = inner
+    return plugin
+
+
+def _nothing(_plugin: ExecPlugin) -> ExecPlugin | None:
+    return None
+
+
+def _of_env(plugin: ExecPlugin) -> ExecPlugin | None:
+    """Of ``env AWS_PROFILE=ops aws eks get-token …``; one with options of its own may take away as well."""
+    set_too: list[tuple[str, str]] = []
+    for at, arg in enumerate(plugin.args):
+        assigned = _ASSIGNED.fullmatch(arg)
+        if assigned is None:
+            return None if arg.startswith("-") else _run(plugin, plugin.args[at:], set_too)
+        set_too.append((assigned["name"], assigned["value"]))
+    return None
+
+
+def _of_vault(plugin: ExecPlugin) -> ExecPlugin | None:
+    """Of ``aws-vault exec PROFILE -- aws eks get-token …``."""
+    if plugin.args[:1] != ("exec",) or "--" not in plugin.args:
+        return None
+    end = plugin.args.index("--")
+    own = plugin.args[1:end]
+    names = [arg for at, arg in enumerate(own) if not arg.startswith("-") and own[at - 1 : at] not in _AS_VALUE]
+    return _run(plugin, plugin.args[end + 1 :], [("AWS_PROFILE", name) for name in names[:1]])
+
+
+_AS_VALUE = frozenset((flag,) for flag in _VAULT_VALUES)
+
+
+def _run(plugin: ExecPlugin, line: tuple[str, ...], set_too: list[tuple[str, str]]) -> ExecPlugin | None:
+    if not line:
+        return None
+    return replace(plugin, command=line[0], args=line[1:], env=(*plugin.env, *set_too))

@@ -8,18 +8,31 @@ from __future__ import annotations
 
 import json
 from urllib.parse import quote
-
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.patience import Patience
-from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects.spot_events import spot_event
+from kubectl_eksdoc.objects.karpenter import spot_event
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import EVENTS, HISTORY_OF
+from kubectl_eksdoc.kube.single_objects import EVERY
+from kubectl_eksdoc.kube.single_objects import NamespaceLists
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.objects.changing import event
+from kubectl_eksdoc.objects.changing import revision
+
 
 LIST_EVENTS, GET_PROXY = "list events", "get pods/proxy"
 _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")
@@ -67,3 +80,31 @@ class KarpenterSigns:
 
     def close(self) -> None:
         self._transport.close()
+
+
+# What a live cluster tells of its past: revisions of pod templates, and Events.
+
+
+class Past:
+    """Mutable: it holds a connection."""
+
+    def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
+        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
+        self._lists = NamespaceLists(connection, around)
+
+    def told(self) -> ChangesTold:
+        """Raises ClusterError: the cluster cannot be talked to."""
+        revisions: dict[str, tuple[Revision, ...] | Unknown] = {}
+        for kind, kept in HISTORY_OF.items():
+            docs = self._lists.listed(kept, EVERY)
+            if isinstance(docs, Unknown):
+                revisions[kind] = docs
+                continue
+            made = (revision(doc) for doc in docs)
+            revisions[kind] = tuple(each for each in made if each is not None and each.of.kind == kind)
+        docs = self._lists.listed(EVENTS, EVERY)
+        events = docs if isinstance(docs, Unknown) else tuple(e for doc in docs if (e := event(doc)) is not None)
+        return ChangesTold(revisions, events)
+
+    def close(self) -> None:
+        self._lists.close()

@@ -13,11 +13,34 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from typing import Any
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube.target import ExecPlugin
+from kubectl_eksdoc.kube.target import Impersonation
+from kubectl_eksdoc.kube.target import Server
+from kubectl_eksdoc.kube.target import User
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from urllib.parse import urlsplit
+from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.core.rules.addresses import address
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import Impersonation
+from kubectl_eksdoc.kube.target import Server
+from kubectl_eksdoc.kube.target import Target
+from kubectl_eksdoc.kube.target import User
+
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
@@ -146,3 +169,289 @@ def _entries(document: Mapping[str, Any], plural: str, singular: str, path: str)
             raise ConfigError(f"kubeconfig {path}: {plural} has {name!r} twice")
         found[name] = Entry(fields, path, folder)
     return found
+
+
+# Entries of a kubeconfig to typed values: unwrapping, base64, paths. Kubeconfig mappings end here.
+
+
+_EXEC_EXTENSION = "client.authentication.k8s.io/exec"
+
+
+def server(name: str, entry: Entry) -> Server:
+    fields = entry.fields
+    return Server(
+        url=text(fields, "server").rstrip("/"),
+        ca_file=_path(entry, "certificate-authority"),
+        ca_data=_pem(entry, "certificate-authority-data", f"cluster {name!r}"),
+        skip_verify=_flag(fields, "insecure-skip-tls-verify"),
+        tls_server_name=text(fields, "tls-server-name"),
+        proxy_url=text(fields, "proxy-url"),
+        disable_compression=_flag(fields, "disable-compression"),
+        exec_config=next(
+            (e.get("extension") for e in _maps(fields, "extensions") if e.get("name") == _EXEC_EXTENSION), None
+        ),
+    )
+
+
+def user(name: str, entry: Entry) -> User:
+    fields = entry.fields
+    provider = fields.get("auth-provider")
+    if provider is not None and (not isinstance(provider, Mapping) or provider.get("name") != "oidc"):
+        kind = provider.get("name") if isinstance(provider, Mapping) else provider
+        raise ConfigError(
+            f"user {name!r} has the auth-provider {kind!r}, which kubectl dropped in 1.26",
+            "Use an exec plugin; for EKS: aws eks update-kubeconfig --name CLUSTER --region REGION.",
+        )
+    return User(
+        token=text(fields, "token"),
+        token_file=_path(entry, "tokenFile"),
+        certificate_file=_path(entry, "client-certificate"),
+        certificate_data=_pem(entry, "client-certificate-data", f"user {name!r}"),
+        key_file=_path(entry, "client-key"),
+        key_data=_pem(entry, "client-key-data", f"user {name!r}"),
+        username=text(fields, "username"),
+        password=text(fields, "password"),
+        plugin=_plugin(name, entry),
+        auth_provider=provider,
+        impersonation=Impersonation(
+            text(fields, "as"), text(fields, "as-uid"), _texts(fields, "as-groups"), _extra(fields)
+        ),
+    )
+
+
+def text(fields: Mapping[str, Any], key: str) -> str:
+    value = fields.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ConfigError(f"the kubeconfig's {key} should be a text, not {_form(value)}", "Put it in quotes.")
+    return value
+
+
+def _form(value: object) -> str:
+    """In words, as the value may be a password without quotes."""
+    forms = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a mapping"}
+    return forms.get(type(value), "a value of another type")
+
+
+def _texts(fields: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = fields.get(key) or ()
+    if not isinstance(value, (list, tuple)):
+        raise ConfigError(f"the kubeconfig's {key} should be a list")
+    return tuple(text({key: item}, key) for item in value)
+
+
+def _maps(fields: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...]:
+    value = fields.get(key) or ()
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
+        raise ConfigError(f"the kubeconfig's {key} should be a list of mappings")
+    return tuple(value)
+
+
+def _flag(fields: Mapping[str, Any], key: str) -> bool:
+    value = fields.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise ConfigError(f"the kubeconfig's {key} should be true or false, not {_form(value)}")
+    return bool(value)
+
+
+def _path(entry: Entry, key: str) -> str:
+    path = text(entry.fields, key)
+    return os.path.join(entry.folder, path) if path else ""
+
+
+def _pem(entry: Entry, key: str, owner: str) -> str:
+    """The text behind base64. PEM is ASCII; anything else is as unusable as broken base64."""
+    encoded = text(entry.fields, key)
+    try:
+        return base64.b64decode("".join(encoded.split()), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise ConfigError(f"{key} of {owner} in kubeconfig {entry.file} is not base64 of PEM text") from error
+
+
+def _plugin(name: str, entry: Entry) -> ExecPlugin | None:
+    fields = entry.fields.get("exec")
+    if fields is None:
+        return None
+    if not isinstance(fields, Mapping) or not text(fields, "command"):
+        raise ConfigError(f"user {name!r} in kubeconfig {entry.file}: exec has no command")
+    command = text(fields, "command")
+    if os.path.dirname(command):  # a bare name is looked for on PATH, a path belongs to the file's folder
+        command = os.path.join(entry.folder, command)
+    return ExecPlugin(
+        command=command,
+        args=_texts(fields, "args"),
+        env=tuple((text(item, "name"), text(item, "value")) for item in _maps(fields, "env")),
+        api_version=text(fields, "apiVersion"),
+        interactive_mode=text(fields, "interactiveMode") or "IfAvailable",
+        provide_cluster_info=_flag(fields, "provideClusterInfo"),
+        install_hint=text(fields, "installHint"),
+    )
+
+
+def _extra(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    extra = fields.get("as-user-extra") or {}
+    if not isinstance(extra, Mapping):
+        raise ConfigError("the kubeconfig's as-user-extra should be a mapping")
+    return tuple((str(key), value) for key in sorted(extra) for value in _texts(extra, key))
+
+
+# From merged kubeconfig files and kubectl's flags to one server and one user.
+#
+# Source of the order of overrides: client-go `DirectClientConfig` (getCluster, getAuthInfo). ``--server`` also
+# drops the entry's tls-server-name; ``--certificate-authority`` and ``--insecure-skip-tls-verify`` drop its
+# CA; a token from the flag wins over a credential plugin.
+
+
+def choose(connection: Connection, around: Surroundings, read: Kubeconfig | None = None) -> Target:
+    """`read`: the kubeconfig, where whoever chooses has read it already.
+
+    Raises:
+        ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
+    """
+    config = read or load(connection.kubeconfig, around)
+    if config.empty and not connection.kubeconfig and not connection.server:
+        inside = in_cluster(around)
+        if inside is not None:
+            return _overridden(inside, connection)
+    context_name = connection.context or config.current_context
+    context: Mapping[str, object] = {}
+    if context_name:
+        context = _named(config.contexts, context_name, "context", config).fields
+    cluster_name = connection.cluster or text(context, "cluster")
+    user_name = connection.user or text(context, "user")
+    if not cluster_name and not connection.server:
+        raise _nothing_chosen(config, context_name)
+    api_server = Server(url="")
+    if cluster_name:
+        api_server = server(cluster_name, _named(config.clusters, cluster_name, "cluster", config))
+    as_user = User()
+    if user_name:
+        as_user = user(user_name, _named(config.users, user_name, "user", config))
+    namespace = text(context, "namespace")
+    return _overridden(Target(context_name, cluster_name, user_name, api_server, as_user, namespace), connection)
+
+
+def in_cluster(around: Surroundings) -> Target | None:
+    """The service account of the pod we run in, or None."""
+    host = around.environ.get("KUBERNETES_SERVICE_HOST", "")
+    port = around.environ.get("KUBERNETES_SERVICE_PORT", "")
+    token = os.path.join(around.service_account, "token")
+    if not host or not port or not os.path.isfile(token):
+        return None
+    host = f"[{host}]" if ":" in host else host
+    server = Server(f"https://{host}:{port}", ca_file=os.path.join(around.service_account, "ca.crt"))
+    return Target(IN_CLUSTER, "", "", server, User(token_file=token))
+
+
+def _overridden(target: Target, flags: Connection) -> Target:
+    server, user = target.server, target.user
+    if flags.server:
+        url = flags.server if "://" in flags.server else f"http://{flags.server}"
+        server = replace(server, url=url.rstrip("/"))
+    if flags.server or flags.tls_server_name:
+        server = replace(server, tls_server_name=flags.tls_server_name)
+    if flags.certificate_authority or flags.insecure_skip_tls_verify:
+        server = replace(
+            server,
+            skip_verify=flags.insecure_skip_tls_verify,
+            ca_file=flags.certificate_authority,
+            ca_data="",
+        )
+    if flags.disable_compression:
+        server = replace(server, disable_compression=True)
+    if server.skip_verify and (server.ca_file or server.ca_data):
+        raise ConfigError(
+            "both a certificate authority and insecure-skip-tls-verify are given",
+            "Verification against the authority is the safe choice: drop insecure-skip-tls-verify.",
+        )
+    if flags.token:
+        user = replace(user, token=flags.token, token_file="")
+    if flags.client_certificate:
+        user = replace(user, certificate_file=flags.client_certificate, certificate_data="")
+    if flags.client_key:
+        user = replace(user, key_file=flags.client_key, key_data="")
+    user = replace(user, impersonation=_impersonation(user.impersonation, flags))
+    if not server.url:
+        raise ConfigError(f"cluster {target.cluster_name!r} of the kubeconfig has no server", "Give --server URL.")
+    _check(server.url)
+    for path in (server.ca_file, user.certificate_file, user.key_file):
+        _check_file(path)
+    return replace(target, server=server, user=user)
+
+
+def _check(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets, or a port that is none
+        fine = False
+    if not fine:
+        raise ConfigError(f"the server {address(url)!r} is not a URL of the form https://HOST:PORT")
+
+
+def _check_file(path: str) -> None:
+    """Each is read several times: a named pipe would give what it has once, and be waited for without end; a device
+    may have no end."""
+    if path and os.path.exists(path) and not os.path.isfile(path):
+        raise ConfigError(f"{path} is no regular file", "Give a file that holds the certificate, or the key.")
+
+
+def _impersonation(configured: Impersonation, flags: Connection) -> Impersonation:
+    chosen = Impersonation(
+        flags.impersonate_user or configured.user,
+        flags.impersonate_uid or configured.uid,
+        flags.impersonate_groups or configured.groups,
+        configured.extra,
+    )
+    if not chosen.user and (chosen.uid or chosen.groups or chosen.extra):
+        raise ConfigError("groups, a uid or extra are to be impersonated, but no user", "Add --as USER.")
+    return chosen
+
+
+def _named(found: Mapping[str, Entry], name: str, kind: str, config: Kubeconfig) -> Entry:
+    entry = found.get(name)
+    if entry is not None:
+        return entry
+    if not found:
+        raise ConfigError(f"{kind} {name!r} does not exist: {_files(config)} no {kind}s", _HOW_TO_GET_ONE)
+    raise ConfigError(
+        f"{kind} {name!r} does not exist in {', '.join(config.files)}",
+        f"Known {kind}s: {', '.join(_closest_first(name, found))}",
+    )
+
+
+def _closest_first(name: str, known: Iterable[str]) -> list[str]:
+    """Most alike first; whole names and the last part of ARNs both count."""
+
+    def unlikeness(other: str) -> tuple[float, str]:
+        short = other.rpartition("/")[2]
+        likeness = max(difflib.SequenceMatcher(None, name, part).ratio() for part in (other, short))
+        return (-likeness, other)
+
+    ordered = sorted(known, key=unlikeness)
+    return ordered if len(ordered) <= _SHOWN else [*ordered[:_SHOWN], f"and {len(ordered) - _SHOWN} more"]
+
+
+_SHOWN = 10
+_HOW_TO_GET_ONE = (
+    "Get one with: aws eks update-kubeconfig --name CLUSTER --region REGION. "
+    "Or look around without a cluster: --demo, --snapshot PATH."
+)
+
+
+def _nothing_chosen(config: Kubeconfig, context: str) -> ConfigError:
+    if context:
+        return ConfigError(f"context {context!r} names no cluster", "Give --cluster NAME or --server URL.")
+    if config.contexts:
+        return ConfigError(
+            f"no context is chosen: {', '.join(config.files)} says no current-context",
+            f"Give --context. Known contexts: {', '.join(_closest_first('', config.contexts))}",
+        )
+    return ConfigError(f"no cluster to talk to: {_files(config)} no contexts", _HOW_TO_GET_ONE)
+
+
+def _files(config: Kubeconfig) -> str:
+    if config.files:
+        return f"{', '.join(config.files)} {'has' if len(config.files) == 1 else 'have'}"
+    return f"{', '.join(config.sought)} does not exist, so there are"

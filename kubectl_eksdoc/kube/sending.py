@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Answer
 from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
+from kubectl_eksdoc.kube.exchanges import Broken
+from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.sent import JSON, Sent
-from kubectl_eksdoc.kube.sockets import asked_before_each_byte
-from kubectl_eksdoc.kube.statuses import status_of
+from kubectl_eksdoc.kube.pools import asked_before_each_byte
+from kubectl_eksdoc.kube.answers import status_of
+from collections.abc import Iterator
+from dataclasses import dataclass
+from kubectl_eksdoc.kube.sent import Clock, Sent
+from collections.abc import Mapping
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.errors import ClusterError, Unauthorized
+from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import real_timing
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sent, refused
+
 
 Fence = Callable[[], object]
 """Raises LockLost where nothing must be sent any more. Asked from several threads."""
@@ -74,3 +88,101 @@ class Sender:
                 if not failure.unsent or tried >= patience.tries_to_connect:
                     raise
             timing.sleep(patience.pause_s(tried, timing.chance()))
+
+
+# How long one write is tried again, and what it waits between: for whoever must know how it ended.
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """Times in seconds. `patience_s`: after so long no further try is begun; a server that is replaced is away for some
+    30 s."""
+
+    patience_s: float = 45.0
+    first_pause_s: float = 0.2
+    longest_pause_s: float = 4.0
+    longest_asked_s: float = 10.0
+
+    def each(self, clock: Clock) -> Iterator[Pause]:
+        """One for every try; before the next one, its pause is slept."""
+        begun, pause_s = clock.monotonic(), self.first_pause_s
+        while True:
+            pause = Pause(pause_s, self.longest_asked_s, clock.monotonic() - begun)
+            yield pause
+            if clock.monotonic() - begun + pause.seconds > self.patience_s:
+                return
+            clock.sleep(pause.seconds)
+            pause_s = min(pause_s * 2, self.longest_pause_s)
+
+
+class Pause:
+    """Mutable: what the answer asks for is added to it. `tried_s`: so long it had been tried when this try began."""
+
+    def __init__(self, seconds: float, longest_s: float, tried_s: float = 0.0) -> None:
+        self.seconds = seconds
+        self.tried_s = tried_s
+        self._longest_s = longest_s
+
+    def after(self, sent: Sent) -> None:
+        self.seconds = max(self.seconds, min(sent.retry_s, self._longest_s))
+
+
+# Questions to an API server, and small changes, of which every answer is kept: a refusal, and that none came, too.
+
+
+class Cautious:
+    """In one namespace. Mutable: it holds a connection."""
+
+    def __init__(self, access: Access, patience: Patience, namespace: str, clock: Clock, tries: Tries) -> None:
+        self._sender = Sender(Exchanges(access, patience, real_timing()))
+        self._namespace = namespace
+        self._clock = clock
+        self._tries = tries
+
+    def once(self, path: str, query: Mapping[str, str]) -> Sent:
+        """A question that is not asked again: the next one comes soon anyway."""
+        return self._sender.send("GET", path, query, None)
+
+    def asked(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Doc | None = None) -> Sent:
+        """Asked again while nobody answers, or says that it cannot just now: what may be done twice."""
+        sent = UNASKED
+        for pause in self._tries.each(self._clock):
+            sent = self._sender.send(method, path, query or {}, body, JSON)
+            if not sent.unknown and sent.code != 429:
+                return sent
+            pause.after(sent)
+        return sent
+
+    def changed(
+        self, method: str, path: str, right: str, body: Doc, content: str = JSON, dry: bool = False
+    ) -> Sent | NotMade:
+        """Sent once; `dry`: the server only says whether it would."""
+        query = {**MANAGER, "dryRun": "All"} if dry else MANAGER
+        sent = self._sender.send(method, path, query, body, content)
+        return sent if sent.ok else self.not_made(sent, right)
+
+    def unknown(self, sent: Sent, right: str) -> Unknown:
+        """
+        Raises:
+            Unauthorized: nothing more can be asked.
+        """
+        error = self._refused(sent, right)
+        return Unknown(_how(sent, right)) if error is None else Unknown(error.message, right)
+
+    def not_made(self, sent: Sent, right: str) -> NotMade:
+        """Raises: as `unknown`."""
+        error = self._refused(sent, right)
+        if error is not None:
+            return NotMade(error.message, right)
+        return NotMade(_how(sent, right), maybe=sent.unknown, later=sent.code == 429)
+
+    def _refused(self, sent: Sent, right: str) -> ClusterError | None:
+        error = refused(sent, right, self._namespace)
+        if isinstance(error, Unauthorized):
+            raise Unauthorized(error.message, "Sign in anew, and probe again.")
+        return error
+
+
+def _how(sent: Sent, right: str) -> str:
+    how = f"answered {sent.code}" if sent.code else "gave no answer"
+    return f"to {right}, the server {how}: {sent.said}"

@@ -3,17 +3,58 @@
 from __future__ import annotations
 
 import json
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import NotServed, Refused
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
+import json
+from collections.abc import Iterator
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.kube.answers import Expired
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.transport import Paging
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.transport import Transport
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.kube.answers import Expired
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.transport import Paging
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.objects.single import NoJson, decode
+import json
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.kinds import NODE_CLASSES
+from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
+from kubectl_eksdoc.kube.answers import Absent as NoSuchObject
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, refused
+from kubectl_eksdoc.kube.transport import Transport
+
 
 VERB = "get"
 _HINT = "Is this the address of a Kubernetes API?"
@@ -50,4 +91,207 @@ def _doc(body: bytes, of: Named) -> Doc:
         raise Refused(f"the answer to get {of} is no JSON: {error}", _HINT) from error
     if not isinstance(doc, dict):
         raise Refused(f"the answer to get {of} is no object", _HINT)
+    return doc
+
+
+# All objects of one kind in one namespace of a live cluster, as they are: revisions of pod templates.
+
+
+LIST_VERB = "list"
+EVERY = ""
+"""Of all namespaces."""
+
+
+class NamespaceLists:
+    """A `flows.ports.Histories`. Mutable: it holds a connection, and what it has read once."""
+
+    def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
+        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
+        self._transport = Transport(connect(connection, around or of_this_process()))
+        self._page_size = connection.page_size
+        self._read: dict[tuple[Resource, str], tuple[Doc, ...] | Unknown] = {}
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """As `flows.ports.Histories.listed`."""
+        key = resource, namespace
+        if key not in self._read:
+            self._read[key] = self._listed(resource, namespace)
+        return self._read[key]
+
+    def _listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        with self._transport.counted():
+            return self._all(resource, namespace)
+
+    def _all(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        right = f"{LIST_VERB} {resource.full_name}"
+        try:
+            return tuple(self._pages(resource, namespace, self._page_size))
+        except Expired:  # too slow for a continue token: what comes in one answer cannot expire
+            return tuple(self._pages(resource, namespace, 0))
+        except Forbidden as error:
+            return Unknown(error.message, right)
+        except NotServed as error:
+            return Unknown(error.message)
+
+    def _pages(self, resource: Resource, namespace: str, size: int) -> Iterator[Doc]:
+        """`size` 0: all in one."""
+        query = {"limit": str(size)} if size else {}
+        paging = Paging(resource.full_name)
+        while True:
+            answer = self._transport.get(resource.path_in(namespace), query, right=f"{LIST_VERB} {resource.full_name}")
+            items, token = _page(answer.body, resource)
+            paging.check(token, len(items), len(answer.body))
+            # A list names the kind once, and its items do not.
+            yield from ({**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in items)
+            if not token:
+                return
+            query = {**query, "continue": token}
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _page(body: bytes, resource: Resource) -> tuple[list[Doc], str]:
+    try:
+        page = json.loads(body)
+        items, meta = page["items"] or [], page.get("metadata") or {}
+        if isinstance(items, list) and all(isinstance(each, dict) for each in items):
+            return items, str(meta.get("continue") or "")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Refused(f"the answer to {LIST_VERB} {resource.full_name} is no list: {error!r}", _HINT) from error
+    raise Refused(f"the answer to {LIST_VERB} {resource.full_name} is no list of objects", _HINT)
+
+
+# Lists of a live cluster of which the server sends the metadata alone.
+#
+# Source: kubernetes.io, "Kubernetes API Concepts" (alternate representations; PartialObjectMetadata): every resource has
+# it, and no right is needed but that to list.
+
+
+LIST_METADATA_VERB = "list"
+ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_KIND = "PartialObjectMetadataList"
+
+
+def listed(
+    transport: Transport, resource: Resource, page: int, query: Mapping[str, str] | None = None, namespace: str = ""
+) -> Iterator[Doc]:
+    """Of that namespace, or over all of them, page by page, in the newest version that is served, which is that of
+    ``apiVersion``. A page is asked for when the one before it is used up.
+
+    Raises:
+        NotServed: in none.
+        Forbidden, Refused, Expired, Unauthorized, Unreachable: as `Transport.get`.
+    """
+    whole = query or {}
+    limited = {**whole, "limit": str(page)}
+    paging = Paging(resource.full_name)
+    form, (items, token, size) = _first(transport, resource, limited, namespace)
+    while True:
+        paging.check(token, len(items), size)
+        with transport.counted():
+            yield from items
+            if not token:
+                return
+            try:
+                items, token, size = _metadata_lists_page(transport, form, {**limited, "continue": token}, namespace)
+            except Expired:  # what comes in one answer cannot expire; what came before comes again
+                items, token, size = _metadata_lists_page(transport, form, whole, namespace)
+
+
+def _first(
+    transport: Transport, resource: Resource, query: Mapping[str, str], namespace: str
+) -> tuple[Resource, tuple[list[Doc], str, int]]:
+    """In the newest version that is served."""
+    *newer, oldest = resource.versions
+    for form in newer:
+        with suppress(NotServed):
+            return form, _metadata_lists_page(transport, form, query, namespace)
+    return oldest, _metadata_lists_page(transport, oldest, query, namespace)
+
+
+def _metadata_lists_page(transport: Transport, form: Resource, query: Mapping[str, str], namespace: str) -> tuple[list[Doc], str, int]:
+    """Its objects, the token of the next one, and its bytes."""
+    right = f"{LIST_METADATA_VERB} {form.full_name}"
+    body = transport.get(form.path_in(namespace), query, right, accept=ACCEPT).body
+    try:
+        page = decode(body)
+    except NoJson as error:
+        raise Refused(f"the answer to {right} is no JSON: {error}", _HINT) from error
+    if not isinstance(page, dict) or not isinstance(items := page.get("items") or [], list):
+        raise Refused(f"the answer to {right} is no list", _HINT)
+    if page.get("kind") != _KIND:
+        raise Refused(f"the server does not answer {right} with metadata alone", _HINT)
+    if not all(isinstance(each, dict) for each in items):
+        raise Refused(f"the answer to {right} is no list of objects", _HINT)
+    token = at(page, "metadata", "continue")
+    docs = [{**each, "kind": form.kind, "apiVersion": form.api_version} for each in items]
+    return docs, token if isinstance(token, str) else "", len(body)
+
+
+# Karpenter's EC2NodeClasses of a live cluster, one by one: as they are, and patched.
+
+
+_RIGHT = NODE_CLASSES.full_name
+
+
+class LiveNodeClasses:
+    """A `flows.metadata_fix.world.NodeClasses`. Mutable: connections, and in which version the server has them."""
+
+    def __init__(self, transport: Transport, sender: Sender) -> None:
+        self._transport = transport
+        self._sender = sender
+        self._resource = NODE_CLASSES
+
+    def one(self, name: str) -> Doc | Absent | Unknown:
+        """As `flows.metadata_fix.world.NodeClasses.one`."""
+        right = f"get {_RIGHT}"
+        said = ""
+        for resource in NODE_CLASSES.versions:
+            try:
+                answer = self._transport.get(f"{resource.path}/{name}", right=right)
+            except NoSuchObject as error:
+                return Absent(error.message)
+            except NotServed as error:
+                said = error.message
+                continue
+            except Forbidden as error:
+                return Unknown(error.message, right)
+            self._resource = resource
+            return _node_classes_doc(answer.body, name)
+        return Absent(said)
+
+    def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
+        """As `flows.metadata_fix.world.NodeClasses.patch`."""
+        query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
+        sent = self._sender.send("PATCH", f"{self._resource.path}/{name}", query, body, MERGE_PATCH)
+        if sent.ok:
+            return sent.doc
+        what = f"EC2NodeClass {name}"
+        if sent.code in (404, 409):
+            raise Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
+        error = refused(sent, f"patch {_RIGHT}", "")
+        if isinstance(error, Forbidden):
+            look = f"Ask for the right, or look: kubectl auth can-i patch {_RIGHT}"
+            raise Forbidden(error.message, look, error.missing)
+        if error is not None:
+            raise error
+        if sent.unknown and not dry:
+            raise ClusterError(
+                f"nobody knows whether {what} was changed: {sent.said}", f"Look: kubectl get {_RIGHT} {name} -o yaml"
+            )
+        raise Refused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _node_classes_doc(body: bytes, name: str) -> Doc:
+    hint = "Is this the address of a Kubernetes API?"
+    try:
+        doc = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"the answer to get EC2NodeClass {name} is no JSON: {error}", hint) from error
+    if not isinstance(doc, dict):
+        raise Refused(f"the answer to get EC2NodeClass {name} is no object", hint)
     return doc

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from math import inf
-
 from kubectl_eksdoc.bounds import Bounds, Late, in_time
 from kubectl_eksdoc.core.model.connection import Waiting
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.kube import refusals
-from kubectl_eksdoc.kube.answers import Answer, ReadTimeout
+from kubectl_eksdoc.kube import answers as refusals
+from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.answers import ReadTimeout
 from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
-from kubectl_eksdoc.kube.patience import Patience, Timing, real_timing
-from kubectl_eksdoc.kube.surroundings import utc_now
+from kubectl_eksdoc.kube.exchanges import Broken
+from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.exchanges import real_timing
+from kubectl_eksdoc.kube.target import utc_now
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from typing import TypeVar
+from math import inf
+from time import monotonic
+from kubectl_eksdoc.kube.answers import Refused
+
 
 TELL_S = 60.0
 """So often it is told that a server is waited for."""
@@ -155,3 +167,93 @@ class _Waits:
             self._told_s = now_s
             waiting.tell(f"the cluster is read again: {why}; for up to {in_words(waiting.away_s)} (--stop-away)")
         return True
+
+
+# Starts requests ahead of their use, so that many small lists do not each cost a round trip.
+#
+# Results come in the order of the questions, hence the same cluster always gives the same facts. Threads are
+# daemons: after Ctrl-C nobody waits for a server that does not answer.
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item], width: int) -> Iterator[Callable[[], Result]]:
+    """For each item a function that waits for ``work(item)`` and returns or raises what it did.
+
+    At most `width` are under way or wait to be fetched, which bounds the memory they hold.
+    """
+    waiting = iter(items)
+    started: deque[Future[Result]] = deque()
+
+    def start() -> None:
+        for item in waiting:
+            future: Future[Result] = Future()
+            started.append(future)
+            threading.Thread(target=_run, args=(future, work, item), daemon=True).start()
+            return
+
+    for _ in range(width):
+        start()
+    while started:
+        yield started.popleft().result
+        start()
+
+
+def _run(future: Future[Result], work: Callable[[Item], Result], item: Item) -> None:
+    try:
+        future.set_result(work(item))
+    except BaseException as error:  # it belongs to whoever asks for the result
+        future.set_exception(error)
+
+
+# The pages of one list: they must come to an end.
+#
+# Source: kubernetes.io, "Kubernetes API Concepts" (retrieving large results sets in chunks): a continue token stands for
+# the rest of a list, and only a page that was filtered has no objects and a token.
+
+
+MOST_EMPTY = 100
+"""Pages without an object."""
+
+LIST_BYTES = 4 << 30
+"""Of all pages together: 150,000 pods, the most that Kubernetes supports, have some 2 GiB."""
+
+LONGEST_TOKEN = 1 << 16
+"""It is sent back in the address, of which servers take about a MiB. Real ones have some 200 characters."""
+
+
+class Paging:
+    """Mutable: it counts. `of` is what is listed, `until_s` (of `monotonic`) when its last page must be there."""
+
+    def __init__(self, of: str, until_s: float = inf) -> None:
+        self._of = of
+        self._until_s = until_s
+        self._tokens: set[str] = set()
+        self._empty = 0
+        self._bytes = 0
+
+    def check(self, token: str, objects: int, size: int) -> None:
+        """A page came with so many objects and bytes, and `token` for the next one, "" where it is the last.
+
+        Raises:
+            Refused: the list has no end, or none that would be waited for.
+        """
+        self._bytes += size
+        self._empty += not objects
+        why = ""
+        if token in self._tokens:
+            why = "the server sent the same continue token twice"
+        elif len(token) > LONGEST_TOKEN:
+            why = f"the server sent a continue token of {len(token)} characters"
+        elif token and self._empty > MOST_EMPTY:
+            why = f"the server sent {self._empty} pages without an object"
+        elif self._bytes > LIST_BYTES:
+            why = f"its pages have more than {LIST_BYTES >> 30} GiB"
+        elif token and monotonic() >= self._until_s:
+            why = "it takes longer than --read-timeout allows"
+        if why:
+            raise Refused(f"the list of {self._of} does not end: {why}", "Is this the address of a Kubernetes API?")
+        if token:
+            self._tokens.add(token)

@@ -10,7 +10,8 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects import budgets, clusterwide, extensions, karpenter, network, nodes, pods, storage, workloads
+from kubectl_eksdoc.objects import budgets, clusterwide, karpenter, network, nodes, pods, storage, workloads
+from kubectl_eksdoc.objects import clusterwide
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Object
 
@@ -66,8 +67,8 @@ _KINDS: tuple[Kind, ...] = (
     Kind(kinds.NODE_POOLS, karpenter.NodePoolObject, karpenter.node_pool, "node_pools"),
     Kind(kinds.NODE_CLASSES, karpenter.NodeClassObject, karpenter.node_class, "node_classes"),
     Kind(kinds.CRON_JOBS, workloads.CronJobObject, workloads.cron_job, "cron_jobs"),
-    Kind(kinds.API_SERVICES, extensions.ApiServiceObject, extensions.api_service, "api_services"),
-    Kind(kinds.DEFINITIONS, extensions.DefinitionObject, extensions.definition, "definitions"),
+    Kind(kinds.API_SERVICES, clusterwide.ApiServiceObject, clusterwide.api_service, "api_services"),
+    Kind(kinds.DEFINITIONS, clusterwide.DefinitionObject, clusterwide.definition, "definitions"),
 )
 
 BY_RESOURCE: dict[Resource, Kind] = {kind.resource: kind for kind in _KINDS}

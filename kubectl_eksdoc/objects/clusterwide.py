@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.cluster import (
-    EniConfig,
-    Lease,
-    Namespace,
-    PriorityClass,
-    SecurityGroupPolicy,
-)
-from kubectl_eksdoc.objects.common import newest
+from kubectl_eksdoc.core.model.cluster import EniConfig
+from kubectl_eksdoc.core.model.cluster import Lease
+from kubectl_eksdoc.core.model.cluster import Namespace
+from kubectl_eksdoc.core.model.cluster import PriorityClass
+from kubectl_eksdoc.core.model.cluster import SecurityGroupPolicy
+from kubectl_eksdoc.objects.structs import newest
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Lean, Meta, Object, Time
+from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import Meta
+from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import Time
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_usage import ApiService
+from kubectl_eksdoc.core.model.api_usage import Callee
+from kubectl_eksdoc.core.model.api_usage import DefinedVersion
+from kubectl_eksdoc.core.model.api_usage import Definition
+from kubectl_eksdoc.objects.structs import condition
+from kubectl_eksdoc.objects.structs import newest_of
+from kubectl_eksdoc.objects.network import ClientConfig, ServiceRef
+from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import Condition
+from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import Meta
+from kubectl_eksdoc.objects.structs import Object
 
 
 class NamespaceStatus(Lean):
@@ -74,3 +87,102 @@ def eni_config(given: Object, share: Sharing) -> tuple[EniConfig, datetime | Non
     """The fact, and the newest time the object tells."""
     meta = given.metadata or Meta()
     return EniConfig(share.text(meta.name)), meta.creation_timestamp
+
+
+# APIServices and CustomResourceDefinitions.
+#
+# Source of the shapes: apiregistration.k8s.io/v1 and apiextensions.k8s.io/v1 (Kubernetes 1.33).
+
+
+class ApiServiceSpec(Lean):
+    group: str | None = None
+    version: str | None = None
+    service: ServiceRef | None = None
+
+
+class Conditions(Lean):
+    conditions: list[Condition] | None = None
+
+
+class ApiServiceObject(Object):
+    spec: ApiServiceSpec | None = None
+    status: Conditions | None = None
+
+
+class Names(Lean):
+    kind: str | None = None
+
+
+class VersionEntry(Lean):
+    name: str | None = None
+    served: bool | None = None
+    deprecated: bool | None = None
+
+
+class ConversionWebhook(Lean):
+    client_config: ClientConfig | None = None
+
+
+class Conversion(Lean):
+    strategy: str | None = None
+    webhook: ConversionWebhook | None = None
+
+
+class DefinitionSpec(Lean):
+    names: Names | None = None
+    versions: list[VersionEntry] | None = None
+    conversion: Conversion | None = None
+
+
+class DefinitionStatus(Conditions):
+    stored_versions: list[str] | None = None
+
+
+class DefinitionObject(Object):
+    spec: DefinitionSpec | None = None
+    status: DefinitionStatus | None = None
+
+
+def api_service(given: ApiServiceObject, share: Sharing) -> tuple[ApiService, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta, spec = given.metadata or Meta(), given.spec or ApiServiceSpec()
+    conditions = given.status.conditions if given.status else None
+    told, text = condition(conditions, "Available") or Condition(), share.text
+    fact = ApiService(
+        name=text(meta.name),
+        group=text(spec.group),
+        version=text(spec.version),
+        service=None if spec.service is None else _callee(ClientConfig(spec.service), share),
+        available=text(told.status),
+        reason=text(told.reason),
+        message=text(told.message),
+    )
+    return fact, newest_of(conditions, meta.creation_timestamp)
+
+
+def definition(given: DefinitionObject, share: Sharing) -> tuple[Definition, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta, spec, status = given.metadata or Meta(), given.spec or DefinitionSpec(), given.status or DefinitionStatus()
+    text = share.text
+    fact = Definition(
+        name=text(meta.name),
+        kind=text((spec.names or Names()).kind),
+        versions=tuple(
+            DefinedVersion(text(each.name), bool(each.served), bool(each.deprecated)) for each in spec.versions or ()
+        ),
+        stored=share.texts(status.stored_versions),
+        converter=_converter(spec.conversion, share),
+    )
+    return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+def _converter(given: Conversion | None, share: Sharing) -> Callee | None:
+    if given is None or given.strategy != "Webhook":
+        return None
+    webhook = given.webhook or ConversionWebhook()
+    return _callee(webhook.client_config or ClientConfig(), share)
+
+
+def _callee(given: ClientConfig, share: Sharing) -> Callee:
+    service = given.service or ServiceRef()
+    return Callee(share.text(service.namespace), share.text(service.name), share.text(given.url))

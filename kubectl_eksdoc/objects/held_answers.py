@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
-
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold, Release
-from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.core.model.api_usage import KindTold
+from kubectl_eksdoc.core.model.api_usage import Release
+from kubectl_eksdoc.core.model.asked import NOT_ASKED
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.cluster_answers import ClusterAnswers
-from kubectl_eksdoc.core.model.containers import Container, LogOf
+from kubectl_eksdoc.core.model.cluster import ClusterAnswers
+from kubectl_eksdoc.core.model.pods import Container
+from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.api_objects import Named
+from collections.abc import Callable, Sequence
+from kubectl_eksdoc.core.model.api_usage import KindTold
+from kubectl_eksdoc.core.model.api_usage import Release
+from kubectl_eksdoc.core.model.api_usage import WrittenObject
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS
+from kubectl_eksdoc.objects import manifests as helm_releases
+from kubectl_eksdoc.objects.manifests import Kept
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.manifests import has_managed_fields
+from kubectl_eksdoc.objects.manifests import written_object
+
 
 T = TypeVar("T")
 
@@ -68,3 +86,106 @@ class HeldAnswers:
 
     def _nothing(self, what: str) -> Unknown:
         return Unknown(f"{self._where} does not hold {what}")
+
+
+# What of a dump tells who uses which API version: kept while a reader goes through it once.
+
+
+_KINDS = frozenset(row.kind for row in ROWS)
+_SECRET = "Secret"
+_SIGNS = (b"last-applied-configuration", b"managedFields")
+
+_NO_MANAGED_FIELDS = "its objects have no managedFields, as kubectl get shows them with --show-managed-fields only"
+
+
+class HeldApis(RawObjects):
+    """Mutable. `where`: ``the snapshot x``; `complete`: what is not in it is not there at all."""
+
+    def __init__(self, where: str, complete: bool = False) -> None:
+        super().__init__()
+        self._where = where
+        self._complete = complete
+        self._found: dict[tuple[str, str], list[WrittenObject]] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self._objects: set[tuple[str, str]] = set()
+        self._shown: set[tuple[str, str]] = set()  # of which one has managedFields
+        self._secrets = False
+        self._metrics: tuple[str, ...] | None = None
+        self._kept: dict[Kept, Callable[[], Release]] = {}
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource.kind == _SECRET:
+            self._secrets = True
+        if resource.kind in _KINDS or resource.kind == _SECRET:
+            self._seen.add((resource.group, resource.kind))
+            for raw in each_of(body):
+                self.add_item(resource, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self._keep(resource.kind, resource.api_version, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        self._keep(kind, api_version, raw)
+
+    def forget(self, resource: Resource) -> None:
+        key = resource.group, resource.kind
+        self._found.pop(key, None)
+        for each in (self._seen, self._objects, self._shown):
+            each.discard(key)
+
+    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        group = api_version.rpartition("/")[0]
+        if kind == _SECRET and not group:
+            self._secret(bytes(raw))
+        elif kind in _KINDS:
+            self._object((group, kind), api_version, bytes(raw))
+
+    def _object(self, key: tuple[str, str], api_version: str, raw: bytes) -> None:
+        self._seen.add(key)
+        self._objects.add(key)
+        doc = document(raw) if any(sign in raw for sign in _SIGNS) else None
+        if doc is None:
+            return
+        if has_managed_fields(doc):
+            self._shown.add(key)
+        found = written_object(doc, key[1], api_version)
+        if found is not None:
+            self._found.setdefault(key, []).append(found)
+
+    def _secret(self, raw: bytes) -> None:
+        """Only those of Helm are opened, and of these what their release needs is kept."""
+        self._secrets = True
+        doc = document(raw) if b"helm" in raw else None
+        of = None if doc is None else helm_releases.kept(doc)
+        if doc is not None and of is not None and doc.get("type") == helm_releases.TYPE:
+            held = doc  # decoded once it is known which revisions count
+            self._kept[of] = lambda: helm_releases.release(of, held)
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+        """Of each of them; of one without any object in the dump nothing is known, unless the dump is `complete`."""
+        return tuple(map(self._told, resources))
+
+    def _told(self, resource: Resource) -> KindTold:
+        key = resource.group, resource.kind
+        if key not in self._seen:
+            nothing = Unknown(f"{self._where} holds no {resource.plural}")
+            return KindTold(resource, () if self._complete else nothing)
+        found = tuple(self._found.get(key, ()))
+        hidden = key in self._objects and key not in self._shown and not self._complete
+        return KindTold(resource, found, Unknown(f"in {self._where} {_NO_MANAGED_FIELDS}") if hidden else None)
+
+    def releases(self) -> tuple[Release, ...] | Unknown:
+        """Of Helm, each in the revision that counts."""
+        if not self._secrets and not self._complete:
+            return Unknown(f"{self._where} holds no Secrets, in which Helm keeps its releases")
+        return tuple(self._kept[each]() for each in helm_releases.latest(self._kept))
+
+    def count(self, metrics: str) -> None:
+        """What an API server answers to ``/metrics``."""
+        self._metrics = tuple(line for line in metrics.splitlines() if METRIC in line and not line.startswith("#"))
+
+    def requested(self) -> tuple[str, ...] | Unknown:
+        """As `ApiTold.requested`; a dump of objects never has it."""
+        if self._metrics is None:
+            return Unknown(f"{self._where} holds nothing of what the API server has counted")
+        return self._metrics

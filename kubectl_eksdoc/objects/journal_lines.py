@@ -11,10 +11,33 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, NoReturn
-
 import msgspec
+from kubectl_eksdoc.core.model.journal import Begun
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.model.journal import Entry
+from kubectl_eksdoc.core.model.journal import Intent
+from kubectl_eksdoc.core.model.journal import Note
+from kubectl_eksdoc.core.model.journal import Result
+from kubectl_eksdoc.core.model.journal import Timed
+import codecs
+import json
+import math
+from datetime import datetime, timezone
+from typing import NoReturn
+import msgspec
+from kubectl_eksdoc.core.model.snapshots import API_VERSION
+from kubectl_eksdoc.core.model.snapshots import DRAIN_RUN
+from kubectl_eksdoc.core.model.snapshots import DRAIN_RUN_EVENT
+from kubectl_eksdoc.core.model.journal import RunEnd
+from kubectl_eksdoc.core.model.journal import RunEvent
+from kubectl_eksdoc.core.model.journal import RunEvents
+from typing import Any
+import msgspec
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
+from kubectl_eksdoc.core.model.snapshots import Scene
+from kubectl_eksdoc.core.model.snapshots import Snapshot
 
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Intent, Note, Result, Timed
 
 FORMAT = 1
 
@@ -87,3 +110,179 @@ def _no_number(word: str) -> NoReturn:
 def _short(value: object) -> str:
     text = str(value) if isinstance(value, (Exception, int)) else json.dumps(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+# Reads back what ``drain run -o json`` wrote: a document on each line, as DrainRunEvent.json and DrainRun.json say.
+#
+# Reading is total: a line that is none of them (a shell may have mixed others in) is dropped with a word and takes no
+# other with it. What a line has too much a newer version of this tool wrote, and it is left out.
+
+
+_LONGEST_S = 10 * 365 * 86400
+"""No run lasts for ten years, and no clock counts so far."""
+_FIRST_YEAR, _LAST_YEAR = 1970, 9000
+
+
+class _Event(msgspec.Struct):
+    run: str
+    at: datetime
+    seconds: float
+    what: str
+    subject: str
+    node: str | None = None
+    why: str | None = None
+
+
+class _Estimate(msgspec.Struct):
+    p50: float | None = None
+    p95: float | None = None
+
+
+class _Plan(msgspec.Struct):
+    evictions: int | None = None
+    estimate: _Estimate | None = None
+
+
+class _Node(msgspec.Struct):
+    name: str
+    wave: int | None = None
+
+
+class _Run(msgspec.Struct):
+    run: str
+    outcome: str
+    endedSeconds: float = 0.0
+    stopped: str | None = None
+    resumed: bool = False
+    plan: _Plan = msgspec.field(default_factory=_Plan)
+    nodes: list[_Node] = []
+    notEmptied: list[str] = []
+    againstPlan: list[str] = []
+
+
+_UTF16 = (codecs.BOM_UTF16_LE + "{".encode("utf-16-le"), codecs.BOM_UTF16_BE + "{".encode("utf-16-be"))
+"""What events begin with there: a mark alone may be garbage before them."""
+
+
+def read_events(text: bytes, where: str) -> RunEvents:
+    """All documents of a run that are whole; `where` they stand is said of every line that is none. Windows PowerShell
+    writes UTF-16."""
+    if text.startswith(_UTF16):
+        text = text.decode("utf-16", "replace").encode("utf-8", "replace")
+    told: list[RunEvent | RunEnd] = []
+    dropped: list[str] = []
+    for number, each in enumerate(text.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        if not each.strip():
+            continue
+        try:
+            told.append(_document(each))
+        except _EventLinesStrange as strange:
+            dropped.append(f"{where}, line {number}: {strange}")
+    return RunEvents(tuple(told), tuple(dropped))
+
+
+class _EventLinesStrange(ValueError):
+    """A line that tells nothing of a run; the message says why."""
+
+
+def _document(text: bytes) -> RunEvent | RunEnd:
+    try:
+        document = json.loads(text.decode("utf-8"), parse_constant=_no_number)
+    except RecursionError as error:
+        raise _EventLinesStrange("it is nested too deeply") from error
+    except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
+        raise _EventLinesStrange("it was cut off, or is no JSON") from error
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind not in (DRAIN_RUN_EVENT, DRAIN_RUN) or document.get("apiVersion") != API_VERSION:
+        raise _EventLinesStrange(f"it is no {DRAIN_RUN_EVENT} of {API_VERSION}")
+    try:
+        if kind == DRAIN_RUN:
+            return _end(msgspec.convert(document, _Run))
+        return _event(msgspec.convert(document, _Event))
+    except (msgspec.ValidationError, RecursionError, OverflowError) as error:
+        raise _EventLinesStrange(f"its {kind} is not as this version writes it: {str(error)[:_LONGEST_SHOWN]}") from error
+
+
+def _event(event: _Event) -> RunEvent:
+    if event.at.tzinfo is None:
+        raise _EventLinesStrange("its time has no zone")
+    at, at_s = event.at.astimezone(timezone.utc), _seconds(event.seconds)
+    if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
+        raise _EventLinesStrange(f"the year {at.year} is none of a run")
+    return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
+
+
+def _end(run: _Run) -> RunEnd:
+    estimate = run.plan.estimate or _Estimate()
+    return RunEnd(
+        run.run,
+        run.outcome,
+        _seconds(run.endedSeconds),
+        run.stopped or "",
+        run.resumed,
+        tuple((node.name, node.wave or 0) for node in run.nodes),
+        tuple(run.notEmptied),
+        run.plan.evictions,
+        None if estimate.p50 is None else _seconds(estimate.p50),
+        None if estimate.p95 is None else _seconds(estimate.p95),
+        tuple(run.againstPlan),
+    )
+
+
+def _seconds(value: float) -> float:
+    if not (math.isfinite(value) and 0 <= value <= _LONGEST_S):
+        raise _EventLinesStrange(f"{value:g} are no seconds of a run")
+    return value
+
+
+# What a snapshot says of itself, as the JSON in it, and back.
+
+
+KIND = "SnapshotManifest"
+
+
+class BadManifest(ValueError):
+    """The text says nothing of a snapshot; the message says why."""
+
+
+class NewerFormat(BadManifest):
+    """A newer tool wrote it."""
+
+
+def written(snapshot: Snapshot) -> bytes:
+    scenes = {name: msgspec.to_builtins(scene) for name, scene in snapshot.scenes.items()}
+    body = {
+        "apiVersion": "eksdoc.io/v1alpha1",
+        "kind": KIND,
+        "format": SNAPSHOTS_FORMAT,
+        "tool": snapshot.tool,
+        "source": snapshot.source.value,
+        "scenes": scenes,
+    }
+    return msgspec.json.format(msgspec.json.encode(body), indent=1)
+
+
+def read(text: bytes) -> Snapshot:
+    """
+    Raises:
+        NewerFormat: as it says.
+        BadManifest: it is something else.
+    """
+    try:
+        body = msgspec.json.decode(text)
+        if body["kind"] != KIND:
+            raise BadManifest(f"it is {str(body['kind'])[:80]!r}")
+        if body["format"] != SNAPSHOTS_FORMAT:
+            raise NewerFormat(f"it is of format {str(body['format'])[:20]}, and this tool reads {SNAPSHOTS_FORMAT}")
+        scenes = {name: _scene(each) for name, each in body["scenes"].items()}
+        if "" not in scenes:
+            raise BadManifest("it has no scene that all commands see")
+        return Snapshot(str(body["tool"]), Source(body["source"]), scenes)
+    except BadManifest:
+        raise
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise BadManifest(f"{type(error).__name__}: {error}") from error
+
+
+def _scene(given: Any) -> Scene:
+    return msgspec.convert(given, Scene)

@@ -7,14 +7,19 @@ read here). AWSNodeTemplate and Provisioner, which came before, are not read.
 from __future__ import annotations
 
 from datetime import datetime
-
 import msgspec
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.core.model.cluster import NodeClass
+from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Lean, Meta, Object
+from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import Meta
+from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.objects.structs import moment
 
 
 class ClassRef(Lean):
@@ -111,3 +116,30 @@ def _ami(term: AmiTerm) -> str:
         **{f"tag:{key}": value for key, value in sorted((term.tags or {}).items())},
     }
     return ",".join(f"{key}={value}" for key, value in said.items() if value)
+
+
+# Events about interruptions of nodes. Source of the shapes: core/v1 Event; reasons: Karpenter's
+# pkg/controllers/interruption/events.
+
+
+REASONS = (
+    "SpotInterrupted",
+    "SpotRebalanceRecommendation",
+    "InstanceStopping",
+    "InstanceTerminating",
+    "InstanceUnhealthy",
+    "TerminatingOnInterruption",
+    "CapacityReservationInstanceInterrupted",
+)
+
+
+def spot_event(doc: Doc) -> SpotEvent | None:
+    """None where it is about something else, or not written as an Event."""
+    reason, about = doc.get("reason"), at(doc, "involvedObject")
+    if reason not in REASONS or not isinstance(about, dict) or not isinstance(about.get("name"), str):
+        return None
+    times = (doc.get("lastTimestamp"), doc.get("eventTime"), at(doc, "metadata", "creationTimestamp"))
+    when = next((found for text in times if (found := moment(text)) is not None), None)
+    if about.get("kind") == "Node":
+        return SpotEvent(reason, about["name"], when)
+    return SpotEvent(reason, "", when, about["name"]) if about.get("kind") == "NodeClaim" else None

@@ -8,14 +8,21 @@ from datetime import datetime
 import msgspec
 
 from kubectl_eksdoc.core.model import pods as facts
-from kubectl_eksdoc.core.model.branches import POD_ENI, Branch, asks_for_branch
-from kubectl_eksdoc.objects.branches import branch
-from kubectl_eksdoc.objects.caches import RawError, placed
-from kubectl_eksdoc.objects.hosting import HostPath
-from kubectl_eksdoc.objects.making import quickly
+from kubectl_eksdoc.core.model.pods import POD_ENI
+from kubectl_eksdoc.core.model.pods import Branch
+from kubectl_eksdoc.core.model.pods import asks_for_branch
+from kubectl_eksdoc.objects.pod_details import branch
+from kubectl_eksdoc.objects.structs import RawError
+from kubectl_eksdoc.objects.structs import placed
+from kubectl_eksdoc.objects.pod_details import HostPath
+from kubectl_eksdoc.objects.structs import quickly
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, Time
+from kubectl_eksdoc.objects.structs import NO_RAW
+from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import Meta
+from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import Time
 
 
 class JudgedAnnotations(

@@ -11,7 +11,8 @@ from datetime import timedelta
 import msgspec
 
 from kubectl_eksdoc.core.model.workloads import RebootLock
-from kubectl_eksdoc.objects.structs import Lean, Time
+from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import Time
 
 _SECOND_NS = 1_000_000_000
 

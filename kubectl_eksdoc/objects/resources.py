@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from kubectl_eksdoc.core.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
 from kubectl_eksdoc.core.model.quantities import InvalidQuantity, millis, nanos, wholes
-from kubectl_eksdoc.objects.caches import RawError
+from kubectl_eksdoc.objects.structs import RawError
 
 Quantity = str | int | float
 Amounts = Mapping[str, int]

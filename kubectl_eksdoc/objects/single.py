@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects.caches import RawError
+from kubectl_eksdoc.objects.structs import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.sharing import Sharing
 

@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.render.encode import Json, to_yaml
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.plan.in_cluster import Errand
+from kubectl_eksdoc.core.plan.in_cluster import KINDS
+from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
+from kubectl_eksdoc.render.text import clean
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
+from kubectl_eksdoc.render.formats import Formats
+from kubectl_eksdoc.render.look import Look
+from collections.abc import Collection, Iterable
+from kubectl_eksdoc.core.model.selectors import Selector
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.render.encode import Json, to_yaml
+
 
 _API = "rbac.authorization.k8s.io/v1"
 
@@ -37,3 +57,128 @@ def _role(name: str, namespace: str, permissions: Iterable[Permission]) -> Json:
             {"apiGroups": [group], "resources": [*of], "verbs": [*allowed]} for (group, allowed), of in rules.items()
         ],
     }
+
+
+# Kubernetes objects as they are given to kubectl, below what says in words what they do and how they go away.
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What may be done, in a few words, and the command that does it."""
+
+    text: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """`about`: sentences that say what this is. `docs` in the order in which they are created."""
+
+    about: tuple[str, ...]
+    steps: tuple[Step, ...]
+    docs: tuple[Doc, ...]
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Lines without what a terminal would act on, or what would end a comment."""
+        about = (part for each in self.about for part in _folded(_line(each)))
+        return (*about, "", *self.rows)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The steps alone, as such lines."""
+        width = max((len(step.text) for step in self.steps), default=0)
+        return tuple(_line(f"{step.text.ljust(width)}  {step.command}") for step in self.steps)
+
+
+_WIDEST = 110
+
+
+def _folded(line: str) -> list[str]:
+    """Commands are not folded: they are rows of their own."""
+    return textwrap.wrap(line, _WIDEST, break_long_words=False, break_on_hyphens=False) or [line]
+
+
+def _line(text: str) -> str:
+    return clean(" ".join(text.splitlines()))
+
+
+def as_yaml(what: Manifests, ascii_only: bool = False) -> str:
+    head = "".join(f"# {line}".rstrip() + "\n" for line in what.head)
+    texts = (to_yaml(cast(Json, doc), ascii_only) for doc in what.docs)
+    return head + "".join(f"---\n{text}" for text in texts)
+
+
+def as_json(what: Manifests, ascii_only: bool = False) -> str:
+    """A List, as kubectl prints several objects: there is no place for words in it."""
+    items = cast(Json, list(what.docs))
+    return to_json({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}, ascii_only)
+
+
+def taken_away(errand: Errand, reached_by: Sequence[str]) -> str:
+    """The command that deletes all objects of an errand and nothing else; the journal of a run stays."""
+    return shell("kubectl", "delete", ",".join(KINDS), "-A", "-l", errand.selector, *reached_by)
+
+
+MOST_PODS = 20
+"""More than an errand that is done once may have, one after the other; kubectl follows five unless it is told."""
+
+
+def logs(errand: Errand, reached_by: Sequence[str], follow: bool) -> str:
+    """`follow`: of what runs just now. What has ended again and again has too many pods for kubectl to follow them."""
+    how = ("-f", f"--max-log-requests={MOST_PODS}") if follow else ("--prefix",)
+    words = ("-n", errand.namespace, "-l", errand.selector, *how, "--tail=-1")
+    return shell("kubectl", "logs", *words, *reached_by)
+
+
+# Objects that a dry run would make, as kubectl takes them.
+
+
+V = TypeVar("V")
+
+
+def manifest_formats(objects: Callable[[V], Iterable[Doc]]) -> Formats[V]:
+    """Of a view: the objects and nothing else, whatever table was asked for."""
+
+    def made(view: V) -> list[Json]:
+        return [plain_value(doc) for doc in objects(view)]
+
+    def yaml(view: V, look: Look) -> str:
+        return "---\n".join(to_yaml(doc, look.ascii, blocks=True) for doc in made(view))
+
+    def json(view: V, look: Look) -> str:
+        return to_json({"apiVersion": "v1", "kind": "List", "items": made(view)}, look.ascii)
+
+    return Formats("a dry run", {"table": yaml, "wide": yaml, "yaml": yaml, "json": json})
+
+
+# PodDisruptionBudgets for workloads that have none: to begin with, one pod of each may be away at a time.
+
+
+def starter_budgets(workloads: Iterable[Workload], taken: Collection[str]) -> str:
+    """Objects for kubectl apply, "" for none. `taken`: the names (ns/name) of budgets that are there already."""
+    return "---\n".join(to_yaml(_budget(each, taken)) for each in workloads)
+
+
+def _budget(workload: Workload, taken: Collection[str]) -> Json:
+    name = workload.name if workload.key not in taken else f"{workload.name}-one-at-a-time"
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": workload.namespace},
+        "spec": {"maxUnavailable": 1, "selector": _selector(workload.selector)},
+    }
+
+
+def _selector(selector: Selector) -> Json:
+    """In the objects' form."""
+    equal = [each for each in selector.requirements if each.operator == "In" and len(each.values) == 1]
+    others = [each for each in selector.requirements if each not in equal]
+    labels: dict[str, Json] = {each.key: each.values[0] for each in equal}
+    if len(labels) < len(equal):  # one label twice: it has no form but this
+        labels, others = {}, list(selector.requirements)
+    expressions: list[Json] = [
+        {"key": each.key, "operator": each.operator, **({"values": [*each.values]} if each.values else {})}
+        for each in others
+    ]
+    return {**({"matchLabels": labels} if labels else {}), **({"matchExpressions": expressions} if expressions else {})}

@@ -7,9 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.render.text import cut
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from collections.abc import Callable, Sequence
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+
 
 _GAP = 2
 
@@ -118,3 +134,102 @@ def _drawn(rows: list[list[str]], right: Sequence[bool]) -> list[str]:
     align = ["right" if r else "left" for r in right]
     text = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align)
     return [line.rstrip() for line in text.splitlines()]
+
+
+# The sections of a page on a screen: a title in capitals, and a table or sentences below it.
+
+
+MOST_ROWS = 30
+
+MARGIN = "  "
+
+Drawn: TypeAlias = tuple[list[Column], list[Row]]
+"""A table: its columns and rows, whatever draws them."""
+
+
+class Title(NamedTuple):
+    """`head` is in capitals on a screen, so that sections are found at a glance."""
+
+    head: str
+    rest: str = ""
+
+    @property
+    def screen(self) -> str:
+        return self.head.upper() + self.rest
+
+    @property
+    def heading(self) -> str:
+        return self.head + self.rest
+
+
+def titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
+    return [look.paint(shown(title.screen, look), Tone.TITLE), *lines] if lines else []
+
+
+def drawn(title: Title, drawn: Drawn, look: Look, full: bool) -> list[str]:
+    columns, every = drawn
+    kept = every if full or len(every) <= MOST_ROWS + 1 else every[:MOST_ROWS]
+    lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
+    return titled(title, [*lines, *more(len(every) - len(kept), look)], look)
+
+
+def more(count: int, look: Look) -> list[str]:
+    """The line that says how many are not shown; none where all are."""
+    return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []
+
+
+def told(title: Title, texts: Iterable[str], look: Look) -> list[str]:
+    lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, MARGIN, MARGIN * 2)]
+    return titled(title, lines, look)
+
+
+# Findings on a screen: each in a line or two, and below it what shows it and what to do.
+
+
+SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+
+
+Mark = Callable[[Finding], str]
+"""What is said of a finding behind its severity, ``" (new)"``; "" for nothing."""
+
+
+def unmarked(_: Finding) -> str:
+    return ""
+
+
+def findings(
+    found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False, mark: Mark = unmarked
+) -> list[str]:
+    """Those of a mode, ``" with NONE"``, or of something else that is named so. `named`: they are of several subjects,
+    each is named, and what does a remedy is shown."""
+    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
+    lines = [line for each in shown_ones for line in _finding(each, look, full, named, mark)]
+    return titled(Title("Findings", of), lines, look)
+
+
+def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) -> list[str]:
+    sign, tone = SIGNS[found.status]
+    what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
+    head = wrap(shown(f"{sign} {found.severity.value}{mark(found)}: {what}", look), look.columns, MARGIN, MARGIN * 2)
+    lines = [look.paint(head[0], tone), *head[1:]]
+    evidence = found.evidence if full else found.evidence[:2]
+    for text in evidence:
+        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+    if len(evidence) < len(found.evidence):
+        lines.append(f"{MARGIN * 2}{look.ellipsis} and {len(found.evidence) - len(evidence)} more")
+    if found.missing and found.missing not in found.evidence:
+        lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
+    for each in found.remedy if full else _first(found.remedy, named):
+        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
+        lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+        if named and each.command:
+            lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
+    return lines
+
+
+def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
+    """What is done first; where it is a command for tonight, what is done tomorrow as well, so that it does not stay
+    the only thing."""
+    if not named or not remedies or remedies[0].when is When.TOMORROW or not remedies[0].command:
+        return remedies[:1]
+    return (remedies[0], *[each for each in remedies if each.when is When.TOMORROW][:1])

@@ -2,21 +2,169 @@
 
 from __future__ import annotations
 
+import os
+import select
+from typing import IO, Any, cast
+from textual.drivers.linux_driver import LinuxDriver
+from collections.abc import Mapping
+from textual.theme import Theme
+from collections.abc import Sequence
+from textual.widgets import Static
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
-
 from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 from textual.notifications import Notify
 from textual.screen import ModalScreen
-
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import palette
-from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
+
+
+# The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
+# a run would go on that nobody sees.
+
+
+class TerminalDriver(LinuxDriver):
+    """What is written after nobody holds the other end any more is written to nothing."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        output: Any = Output(cast("IO[str]", self._file))
+        self._file = output
+
+    def start_application_mode(self) -> None:
+        """From here on somebody must tidy up: whoever is told to stop is heard before the terminal is touched."""
+        hear = getattr(self._app, "hear_signals", None)
+        if hear is not None:
+            hear()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    @property
+    def is_left(self) -> bool:
+        """Whether nobody holds the other end: not everybody whose terminal goes away is told so by a signal."""
+        if not hasattr(select, "poll"):
+            return False
+        asked = select.poll()
+        asked.register(self.fileno, 0)  # what goes wrong is told unasked
+        return any(told & (select.POLLHUP | select.POLLERR) for _, told in asked.poll(0))
+
+
+class Output:
+    """The stream of a terminal. It never fails: the thread that writes would end, and whoever writes wait for it."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        try:
+            return self._file.write(text)
+        except OSError:
+            self._drop()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError:
+            self._drop()
+
+    def isatty(self) -> bool:
+        return self._file.isatty()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def _drop(self) -> None:
+        """From now on it leads nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._file.fileno())
+        os.close(nowhere)
+
+
+# Colours: a dark and a light theme, measured for colour blindness.
+#
+# Distances between the four status colours (CIE76 after Machado 2009): at least 45 for each of deuteranopia, protanopia
+# and tritanopia on the dark ground, 34 on the light one. A colour never says anything alone: beside it stand sign and
+# word.
+
+
+DARK, LIGHT = "eksdoc-dark", "eksdoc-light"
+
+BY_WORD = {"dark": DARK, "light": LIGHT}
+"""As $EKSDOC_THEME and ``:theme`` call them."""
+
+
+def _theme(name: str, dark: bool, ground: str, text: str, status: Mapping[str, str]) -> Theme:
+    return Theme(
+        name=name,
+        primary=status["good"],
+        foreground=text,
+        background=ground,
+        surface=ground,
+        panel=ground,
+        dark=dark,
+        variables={f"st-{word}": colour for word, colour in status.items()},
+    )
+
+
+DARK_THEME = _theme(
+    DARK,
+    True,
+    "#101418",
+    "#E6EAF0",
+    {
+        "good": "#9BE8FF",
+        "warn": "#FFE600",
+        "bad": "#E8604C",
+        "unknown": "#BE4DFF",
+        "faint": "#8A94A6",
+        "line": "#4A5566",
+        "cursor": "#2A3440",
+    },
+)
+
+LIGHT_THEME = _theme(
+    LIGHT,
+    False,
+    "#FFFFFF",
+    "#14181E",
+    {
+        "good": "#1F78A6",
+        "warn": "#8F6A14",
+        "bad": "#5A0A00",
+        "unknown": "#7A22F0",
+        "faint": "#5B6472",
+        "line": "#A9B2BF",
+        "cursor": "#DCE6F2",
+    },
+)
+
+
+# What is shown where the terminal is too small for a screen: it lies over all of them, and keys still work.
+
+
+LEAST = (60, 16)
+"""Columns and rows that a page needs."""
+
+
+def too_small(columns: int, rows: int) -> bool:
+    return columns < LEAST[0] or rows < LEAST[1]
+
+
+def lines(columns: int, rows: int, run: Sequence[str] = ()) -> list[str]:
+    """As many as fit into `rows`. `run`: what must be seen of a run that is under way, and its keys."""
+    told = [f"eksdoc needs {LEAST[0]}x{LEAST[1]} (now {columns}x{rows})", *run]
+    told = told if run else [*told, "q quit"]
+    spaced = [line for each in told for line in ("", each)]
+    return spaced if len(spaced) <= rows else told[: max(rows, 1)]
+
+
+class TooSmall(Static):
+    """The message, over whatever screen it is mounted on."""
+
 
 SCREENS_CSS = Path(__file__).with_name("screens.tcss")
 """The styles of whatever comes after the first paint, for the screen over which all others lie."""
@@ -40,12 +188,12 @@ class Framed(App[int]):
         self.only_ascii = ascii
         self.is_leaving = False  # widgets go one by one then
         self._plain = plain
-        for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
+        for theme in (DARK_THEME, LIGHT_THEME):
             self.register_theme(theme)
         if light:
-            self.theme = palette.LIGHT
+            self.theme = LIGHT
         else:  # Textual's own is dark, too; the usual way would parse all styles twice before the first paint
-            self.set_reactive(Framed.theme, palette.DARK)
+            self.set_reactive(Framed.theme, DARK)
             self.stylesheet.set_variables(self.get_css_variables())
         self.set_class(plain, "-plain")
         self.set_class(ascii, "-ascii")
@@ -56,13 +204,13 @@ class Framed(App[int]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For Textual's own themes, which do not know them."""
-        return dict(palette.DARK_THEME.variables)
+        return dict(DARK_THEME.variables)
 
     def get_driver_class(self) -> type[Driver]:
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver":  # of macOS, too; not of Windows
             return usual
-        from kubectl_eksdoc.tui.terminal import TerminalDriver
+        pass  # REMOVED
 
         return TerminalDriver
 

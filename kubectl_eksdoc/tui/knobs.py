@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.model.options import Declared, Steps, options_of
+from kubectl_eksdoc.core.plan.drain.policy import NODEGROUP, ZONE, DrainPolicy
+from kubectl_eksdoc.render.text import duration
+
 
 GRACES: tuple[int | None, ...] = (None, 30, 60, 120, 300)
 """Seconds that pods get to stop, None for each its own."""
@@ -54,3 +60,96 @@ def pinned(policy: DrainPolicy, node: str, wave: int | None) -> DrainPolicy:
     if wave is not None:
         pins[node] = wave
     return replace(policy, pins=tuple(sorted(pins.items())))
+
+
+# All knobs of a plan in one list, each with the flag that says the same: for keyboards without easy braces, too.
+
+
+Value = int | float | str | bool | None
+
+_BY = ("all", ZONE, NODEGROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """`said`: how its value is shown; `turned` one step on (1) or back (-1), where so many nodes are marked."""
+
+    id: str
+    name: str
+    flag: str
+    does: str
+    said: Callable[[DrainPolicy], str]
+    turned: Callable[[DrainPolicy, int, int], DrainPolicy]
+
+
+def next_of(steps: Sequence[Value], now: Value, by: int) -> Value:
+    """The step behind or before `now`, at the ends the end itself; of what is none of them the first."""
+    return steps[min(max(steps.index(now) + by, 0), len(steps) - 1)] if now in steps else steps[0]
+
+
+def _stepped(each: Declared, steps: Steps[Value]) -> Knob:
+    """Of an option that has steps."""
+    alone = each.option.kind.switch
+    flag = each.option.flag if alone else f"{each.option.flag} {each.option.metavar}"
+
+    def said(policy: DrainPolicy) -> str:
+        return _said(getattr(policy, each.name), each.default, steps)
+
+    def turned(policy: DrainPolicy, by: int, targets: int) -> DrainPolicy:
+        return replace(policy, **{each.name: next_of(steps.values, getattr(policy, each.name), by)})  # type: ignore[arg-type]
+
+    return Knob(each.name, steps.name, flag, steps.does, said, turned)
+
+
+def _said(value: Value, default: Value, steps: Steps[Value]) -> str:
+    if steps.usual and value == default:
+        return steps.usual
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if steps.unit == "s" and isinstance(value, int):
+        return duration(value)
+    return f"{value:g}{steps.unit}" if isinstance(value, (int, float)) else str(value)
+
+
+def _counted(by: str, name: str, does: str) -> Knob:
+    """Nodes at once of each zone, or of each node group."""
+    steps: Sequence[Value] = (1, 2, 3, 5, 10, None)
+
+    def now(policy: DrainPolicy) -> Amount | None:
+        return dict(policy.max_unavailable).get(by)
+
+    def turned(policy: DrainPolicy, step: int, targets: int) -> DrainPolicy:
+        amount = now(policy)
+        value = next_of(steps, None if amount is None else amount.value, step)
+        others = {key: each for key, each in policy.max_unavailable if key != by}
+        if isinstance(value, int):
+            others[by] = Amount(value)
+        return replace(policy, max_unavailable=tuple(sorted(others.items(), key=lambda pair: _BY.index(pair[0]))))
+
+    return Knob(by, name, f"--max-unavailable {by}=N", does, lambda policy: str(now(policy) or "any"), turned)
+
+
+KNOBS: tuple[Knob, ...] = (
+    Knob(
+        "parallel",
+        "nodes at once",
+        "--max-unavailable N",
+        "how many marked nodes may be under way",
+        lambda policy: next((str(amount) for by, amount in policy.max_unavailable if by == "all"), "any"),
+        with_parallel,
+    ),
+    _counted(ZONE, "at once, each zone", "so that a zone keeps its other nodes"),
+    _counted(NODEGROUP, "at once, each group", "so that a group keeps its other nodes"),
+    Knob(
+        "grace",
+        "grace period",
+        "--grace-period SECONDS",
+        "how long pods get to stop",
+        lambda policy: "of the pod" if policy.grace_seconds is None else duration(policy.grace_seconds),
+        lambda policy, by, targets: with_grace(policy, by),
+    ),
+    *(_stepped(each, each.option.steps) for each in options_of(DrainPolicy) if each.option.steps is not None),
+)
+"""None of them deletes data, forces anything or goes past a budget: those are flags that a person types."""
+
+BY_ID = {knob.id: knob for knob in KNOBS}

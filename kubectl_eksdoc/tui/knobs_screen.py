@@ -15,10 +15,10 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
-from kubectl_eksdoc.tui.form import BY_ID
+from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import knobs
+from kubectl_eksdoc.tui.sheets import sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
@@ -71,7 +71,7 @@ class KnobsScreen(ModalScreen[None]):
 
     def show(self, model: Model) -> None:
         """Of the choice as it is."""
-        self.query_one(LineTable).show(knobs.sheet(model.choice.ask.policy))
+        self.query_one(LineTable).show(sheet.sheet(model.choice.ask.policy))
         for name, text in (("form-line", words.plan_line(model)), ("form-foot", FOOT)):
             self._say(name, text)
 

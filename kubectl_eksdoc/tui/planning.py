@@ -1,13 +1,13 @@
 """Plans are made in a thread of their own, the last choice first: nobody waits for one that is asked for no more.
 
-What is known at once is told by another thread, so that it does not wait for a plan that is under way."""
+What is known at once is told by another thread, so that it does not wait for a plan that is under way.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
@@ -17,6 +17,25 @@ from kubectl_eksdoc.render.text import sentences
 from kubectl_eksdoc.tui.choice import Ask
 from kubectl_eksdoc.tui.model import Planned
 from kubectl_eksdoc.tui.sheets.prepared import prepare
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import sentences
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.choice import Ask, Choice
+from kubectl_eksdoc.tui.opening import Given
+from kubectl_eksdoc.tui.model import Facts, Planned
+from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.shell import Shell
+from kubectl_eksdoc.tui.reader import Changed
+from kubectl_eksdoc.tui.reader import Lost
+from kubectl_eksdoc.tui.reader import Notice
+from kubectl_eksdoc.tui.reader import Over
+from kubectl_eksdoc.tui.reader import Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +148,153 @@ class _Latest:
         with self._change:
             self._over = True
             self._change.notify()
+
+
+# The screen as it learns: of the cluster that is read, and of plans that are made of what is chosen.
+
+
+SOON_S = 0.1
+"""So long what is known at once of a choice is waited for: drawing anything else meanwhile would only hold it up."""
+
+
+class LearningScreen(Shell):
+    """Mutable: the planner of the cluster that was read last."""
+
+    def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
+        super().__init__(opening, read)
+        self._given = Given(opening)
+        self._planner: Planner | None = None
+
+    def on_unmount(self) -> None:
+        if self._planner is not None:
+            self._planner.close()
+
+    # Of the cluster
+
+    def begins_to_read(self) -> bool:
+        """False: it is being read already."""
+        if self.model.reads.begun is not None:
+            return False
+        self._reads(self.model.reads.begins(self._opening.now()))
+        return True
+
+    def progressed(self, kind: str, count: int) -> None:
+        self._reads(self.model.reads.progressed(kind, count))
+
+    def remembers(self, facts: Facts) -> None:
+        """It is shown until the cluster is read."""
+        if self.model.facts is None:
+            self.model = replace(self.model, facts=facts)
+            self.show()
+
+    def read(self, facts: Facts, differs: bool) -> None:
+        """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
+        `differs`, the plan stays as well."""
+        first = self.model.facts is None or (self.model.old and not self.model.choice.past)
+        self.model = replace(self.model, reads=self.model.reads.succeeded(self._opening.now()))
+        if not differs:
+            self.show_age()
+            return
+        self.model = replace(self.model, facts=facts, trouble="")
+        if self._planner is not None:
+            self._planner.close()
+        self._planner = Planner(facts.cluster, self._given.view_of, partial(self._told, facts))
+        if first:
+            for note in facts.cluster.notes:
+                self.notify(note, severity="warning", markup=False)
+            self._mark_what_was_named(facts)
+        else:
+            there = self.model.choice.ask.marked & facts.nodes.nodes.keys()
+            choice = self.model.choice.marked_are(there, "nodes that are gone are marked no more")
+            self.model = replace(self.model, preview=None)
+            self._choose(choice, anew=True)
+
+    def not_read(self, why: str, remedy: str) -> None:
+        """What was read before stays."""
+        nothing, seen = self.model.facts is None, self.model.facts is not None and not self.model.old
+        reads = self.model.reads.went_wrong(self._opening.now(), why, remedy)
+        self.model = replace(self.model, reads=reads, trouble=why if nothing else self.model.trouble)
+        if seen and reads.failures == 1:  # else there is a page of it
+            self.notify(shown(sentences(why, remedy), Look(ascii=self._opening.ascii)), severity="error", markup=False)
+        self.show()
+
+    def noticed(self, notice: Notice) -> None:
+        """By whoever watches the cluster."""
+        now, reads = self._opening.now(), self.model.reads
+        match notice:
+            case Changed():
+                self._reads(reads.was_told(now))
+            case Watched():
+                self._reads(reads.watched())
+            case Lost(said):
+                self._reads(reads.lost_sight(now, said))
+            case Over(said):
+                self._reads(reads.unwatched(said))
+
+    @property
+    def due(self) -> bool:
+        """Whether it is to be read anew now; not while a plan is made."""
+        return not self.model.stale and self.model.reads.due(self._opening.now())
+
+    def tick(self) -> None:
+        """Time has passed."""
+        self.show_age()
+
+    def _reads(self, reads: Reads) -> None:
+        self.model = replace(self.model, reads=reads)
+        self.show_age()
+
+    # Of plans
+
+    def _mark_what_was_named(self, facts: Facts) -> None:
+        try:
+            marked = self._given.first_marks(facts.cluster)
+        except EksdocError as error:
+            marked = frozenset()
+            self.notify(sentences(error.message, error.hint), severity="warning", timeout=20, markup=False)
+        self._choose(replace(self.model.choice, ask=Ask(marked)), anew=True)
+
+    def _told(self, facts: Facts, news: News) -> None:
+        """In the planner's thread; `facts`: what is planned from."""
+        if self.is_attached and self.app.is_running:
+            self.app.call_from_thread(self._learn, facts, news)
+            if isinstance(news, Glimpse):
+                self._until_seen()
+
+    def _until_seen(self) -> None:
+        """In the planner's thread: the plan that is made next would take the time in which what is known is drawn."""
+        seen = threading.Event()
+        self.app.call_from_thread(self.call_after_refresh, seen.set)
+        seen.wait(SOON_S)
+
+    def _learn(self, facts: Facts, news: News) -> None:
+        if news.ask != self.model.choice.ask or facts is not self.model.facts:
+            return
+        if isinstance(news, Planned):
+            self.model = self.model.with_plan(news)
+        elif isinstance(news, Glimpse):
+            if not self.model.stale:
+                return  # the plan was faster
+            self.model = replace(self.model, preview=news.preview)
+            self.show_line()  # at once; that all else is of another choice is told when this is seen
+            self.call_after_refresh(self.show)
+            return
+        else:
+            self.model = replace(self.model, trouble=news.why, planned=None, preview=None)
+        self.show()
+
+    def _choose(self, choice: Choice, anew: bool = False) -> None:
+        if choice.ask == self.model.choice.ask and not anew:
+            return
+        self.model = self.model.chosen(choice)
+        if self._planner is not None:
+            self._planner.ask(choice.ask)
+            if self._planner.knows_at_once(choice.ask):
+                self.set_timer(SOON_S, self._show_without)
+                return
+        self.show()
+
+    def _show_without(self) -> None:
+        """What should be known by now is not."""
+        if self.model.stale and self.model.preview is None:
+            self.show()

@@ -16,7 +16,7 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.roles import roles
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.model import Facts
-from kubectl_eksdoc.tui.sheets import rights
+from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -43,7 +43,7 @@ class RightsScreen(Screen[None]):
         self._facts = facts
         self._view = view
         self._look = Look(ascii=ascii)
-        self.denied: rights.Denied = None
+        self.denied: budgets.Denied = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
@@ -65,20 +65,20 @@ class RightsScreen(Screen[None]):
         if not self.query("#rights-about Static"):
             return  # it is being closed
         cluster = self._facts.cluster
-        self.query_one("#rights", LineTable).show(rights.sheet(cluster, self._needs, self.denied))
+        self.query_one("#rights", LineTable).show(budgets.rights_sheet(cluster, self._needs, self.denied))
         self._tell()
 
     @on(LineTable.Moved)
     def _tell(self) -> None:
         """Of the row under the cursor all that is not known without it, and what it means altogether."""
         table = self.query_one("#rights", LineTable)
-        lines = rights.about(self._facts.cluster, self._needs, self.denied, self._view)
+        lines = budgets.rights_about(self._facts.cluster, self._needs, self.denied, self._view)
         if table.key is not None:
             verb, of, _, lost = map(text_of, table.sheet.cells(table.key))
             lines = [*lines, "", (f"Without {verb[2:]} {of}: {lost}.", Tone.FAINT)]
         self.query_one("#rights-about", Prose).show(lines)
 
-    def learn(self, denied: rights.Denied) -> None:
+    def learn(self, denied: budgets.Denied) -> None:
         """What the cluster says that we may not do."""
         self.denied = denied
         self.show()
@@ -92,7 +92,7 @@ class RightsScreen(Screen[None]):
         self.dismiss()
 
     def action_copy(self) -> None:
-        missing = rights.missing(self._facts.cluster, self._needs, self.denied)
+        missing = budgets.missing(self._facts.cluster, self._needs, self.denied)
         if not missing:
             self.notify("y: no right is missing that is known of", timeout=4)
             return

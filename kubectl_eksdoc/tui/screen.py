@@ -12,22 +12,26 @@ from textual.widgets import Input, Static
 
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.starters import starter_budgets
+from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import commands, details, edits, marking, palette
+from kubectl_eksdoc.tui import commands, details, edits
+from kubectl_eksdoc.tui import edits
+from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import TYPED_AFTER, Key, Page
+from kubectl_eksdoc.tui.keymap import TYPED_AFTER
+from kubectl_eksdoc.tui.keymap import Key
+from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.learning import LearningScreen
+from kubectl_eksdoc.tui.planning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.pages.blockers import BlockersPage
-from kubectl_eksdoc.tui.reasons import why_not
-from kubectl_eksdoc.tui.run.desk import Kind
+from kubectl_eksdoc.tui.pages import BlockersPage
+from kubectl_eksdoc.tui.keymap import why_not
+from kubectl_eksdoc.tui.run.state import Kind
 from kubectl_eksdoc.tui.seen import Seen
-from kubectl_eksdoc.tui.sheets import unguarded
+from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.ask_line import AskLine
+from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
 
@@ -107,7 +111,7 @@ class PlanScreen(LearningScreen):
     def do_mark_more(self) -> None:
         """The key behind it says which."""
         self._marking = True
-        self.app.call_later(self._foot, marking.MENU)
+        self.app.call_later(self._foot, edits.MENU)
 
     def _foot(self, text: str) -> None:
         self.query_one("#foot", Static).update(plain(shown(text, Look(ascii=self._opening.ascii))))
@@ -168,7 +172,7 @@ class PlanScreen(LearningScreen):
     def _copy_starters(self) -> None:
         """Budgets for what has none."""
         view = self.model.view
-        found = unguarded.starters(unguarded.unguarded(view), view) if view is not None else ()
+        found = budgets.starters(budgets.unguarded(view), view) if view is not None else ()
         if view is None or not found:
             self.notify("y: there is no workload of 2 replicas and more that goes without a budget", timeout=5)
             return
@@ -302,7 +306,7 @@ class PlanScreen(LearningScreen):
         if reason:
             self.notify(f"{self.keymap.of('mark-more').shown} {key}: {reason}", timeout=5, markup=False)
             return
-        found = marking.marked(key, self.model, node)
+        found = edits.marked_group(key, self.model, node)
         if isinstance(found, str):
             self.notify(found, timeout=5, markup=False)
         else:
@@ -343,7 +347,7 @@ class PlanScreen(LearningScreen):
         elif found.command.key == "compare" and self.page is Page.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
         elif found.command.values is commands.THEMES:
-            self.app.theme = palette.BY_WORD[found.value]
+            self.app.theme = framed.BY_WORD[found.value]
             self.call_after_refresh(self.show)
         else:
             self._do(found.command.key)

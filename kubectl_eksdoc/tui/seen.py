@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.tui.sheets.order import Order
+from kubectl_eksdoc.tui.sheets.nodes import Order
 
 
 @dataclass(frozen=True, slots=True)

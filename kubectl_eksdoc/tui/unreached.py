@@ -16,7 +16,8 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import between
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.sheet import Line
 

@@ -8,7 +8,9 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.times import age, between, duration
+from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.render.text import duration
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import Reads, brief
 

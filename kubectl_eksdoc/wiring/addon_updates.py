@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.aws.targets import TargetGroup
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.flows.ports import AddonEks, ClusterReader
-    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.wiring.runs import Keeping
 
 
@@ -51,13 +51,14 @@ def journal_of(keeping: Keeping) -> UpdateJournalFile:
     Raises:
         LocalJournalError: there is no folder for it.
     """
-    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile, updates_folder
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import updates_folder
 
     return UpdateJournalFile(updates_folder(keeping.environ, keeping.home), keeping.run)
 
 
 def folder_of(keeping: Keeping) -> Path:
     """Raises LocalJournalError: there is none."""
-    from kubectl_eksdoc.host.journals.update_journal import updates_folder
+    from kubectl_eksdoc.host.journals import updates_folder
 
     return updates_folder(keeping.environ, keeping.home)

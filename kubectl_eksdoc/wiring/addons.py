@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.kept import kept
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import named
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.core.model.api_objects import Named
     from kubectl_eksdoc.core.model.terraform import TerraformPlan
     from kubectl_eksdoc.flows.ports import Histories, Objects
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
 
 _WANTED = "Give a file with JSON or YAML, as aws eks update-addon takes it."
@@ -41,7 +44,7 @@ def read_values(path: str) -> Doc:
         UsageError: it cannot be read, or holds no such values.
     """
     from kubectl_eksdoc.aws.values import values_of
-    from kubectl_eksdoc.host.documents.text_file import read_text
+    from kubectl_eksdoc.host.documents import read_text
 
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
 
@@ -210,12 +213,12 @@ def _opened(
     source: SourceChoice, connection: Connection, progress: Progress | None, reading: Reading, aws: Believed
 ) -> AddonWorld:
     if source.live:
-        from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
+        from kubectl_eksdoc.kube.single_objects import NamespaceLists
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         cluster = open_reader(source, connection, progress).read(reading.kinds)
         return AddonWorld(cluster, SingleObjects(connection), aws, NamespaceLists(connection))
-    from kubectl_eksdoc.objects.held_objects import HeldObjects
+    from kubectl_eksdoc.objects.held import HeldObjects
 
     held = HeldObjects(reading.objects, f"the snapshot {source.snapshot}", reading.histories)
     kinds = tuple(dict.fromkeys((*reading.kinds, *held.resources)))

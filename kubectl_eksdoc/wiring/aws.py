@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.aws.access import AwsAccess
     from kubectl_eksdoc.core.model.aws.questions import Question
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
 
 T = TypeVar("T")
@@ -76,8 +76,8 @@ def open_live(connection: Connection, wanted: AwsWanted) -> LiveAws:
         ConfigError, UsageError: as `open_aws`.
     """
     from kubectl_eksdoc.aws.live import LiveAws
-    from kubectl_eksdoc.kube.aws_access import aws_access
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.identity import aws_access
+    from kubectl_eksdoc.kube.target import of_this_process
 
     around = of_this_process()
     return LiveAws(
@@ -101,7 +101,7 @@ def recorded(snapshot: str) -> Believed | Unknown:
         SnapshotError: it cannot be read.
         AwsError: what it holds is of several clusters, or what is needed to believe it was refused then.
     """
-    from kubectl_eksdoc.host.archives.aws_answers import aws_answers
+    from kubectl_eksdoc.host.archives.snapshot import aws_answers
 
     return of_answers(aws_answers(snapshot), f"the snapshot {snapshot}")
 
@@ -134,7 +134,8 @@ class DemoAnswers:
     @property
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.core.model.aws.access import AwsAccess
-        from kubectl_eksdoc.embedded.demo.files import IDENTITY, account
+        from kubectl_eksdoc.embedded.demo.reader import IDENTITY
+        from kubectl_eksdoc.embedded.demo.reader import account
 
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.flows.dns_measure.ports import Dns
+    from kubectl_eksdoc.flows.dns_measure import Dns
 
 
 def open_dns(connection: Connection) -> Dns:
@@ -14,12 +14,14 @@ def open_dns(connection: Connection) -> Dns:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.config import connect, pinned
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.config import pinned
     from kubectl_eksdoc.kube.core_dns import CoreDns
-    from kubectl_eksdoc.kube.patience import Patience
+    from kubectl_eksdoc.kube.exchanges import Patience
     from kubectl_eksdoc.kube.sent import real_clock
-    from kubectl_eksdoc.kube.surroundings import of_this_process
-    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
+    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.wiring.runs import CONNECT_S
+    from kubectl_eksdoc.wiring.runs import SILENCE_S
 
     around = of_this_process()
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)

@@ -5,25 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
-
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import inside_pods
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld, named
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import ReadWorld
+from kubectl_eksdoc.wiring.sources import named
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.core.model.api_objects import Named
     from kubectl_eksdoc.flows.ports import InsidePods, Objects
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.pods import Pod
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.kube.core_dns import ResolverPods
+    from kubectl_eksdoc.wiring.runs import Keeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,7 @@ def open_dns(
         cluster = named(open_reader(source, connection, progress).read(reading.kinds), aws, wanted)
         karpenter = partial(of_live, cluster, connection, aws)
         return DnsWorld(cluster, aws, SingleObjects(connection), inside_pods(source, connection), karpenter)
-    from kubectl_eksdoc.objects.held_objects import HeldObjects
+    from kubectl_eksdoc.objects.held import HeldObjects
 
     objects = HeldObjects(reading.objects, f"the snapshot {source.snapshot}")
     kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
@@ -95,3 +107,46 @@ def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) 
     from kubectl_eksdoc.flows.interruption import KINDS
 
     return open_interruption(source, connection, wanted, None, KINDS)
+
+
+# What carries a change of CoreDNS out, and looks at its pods: the API server, and a journal on this machine.
+
+
+def maps_of(connection: Connection) -> AppliedMaps:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.exchanges import Exchanges
+    from kubectl_eksdoc.kube.exchanges import Patience
+    from kubectl_eksdoc.kube.exchanges import real_timing
+    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.wiring.runs import CONNECT_S
+    from kubectl_eksdoc.wiring.runs import SILENCE_S
+
+    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return AppliedMaps(Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing())))
+
+
+def resolvers_of(connection: Connection, listed: Callable[[], tuple[Pod, ...] | Unknown]) -> ResolverPods:
+    """`listed`: CoreDNS' pods, now. Raises ConfigError: the kubeconfig cannot be used."""
+    from kubectl_eksdoc.kube.core_dns import ResolverPods
+
+    return ResolverPods(connection, listed)
+
+
+def journal_of(keeping: Keeping) -> UpdateJournalFile:
+    """Of the change that `keeping` names. Raises LocalJournalError: there is no folder for it."""
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+
+    return UpdateJournalFile(folder_of(keeping), keeping.run)
+
+
+def folder_of(keeping: Keeping) -> Path:
+    """Raises LocalJournalError: there is none."""
+    from kubectl_eksdoc.host.journals import dns_folder
+
+    return dns_folder(keeping.environ, keeping.home)

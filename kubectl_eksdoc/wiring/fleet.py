@@ -20,7 +20,7 @@ def contexts(connection: Connection) -> tuple[str, ...]:
         ConfigError: it cannot be used.
     """
     from kubectl_eksdoc.kube import kubeconfig
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.target import of_this_process
 
     return tuple(sorted(filter(None, kubeconfig.load(connection.kubeconfig, of_this_process()).contexts)))
 
@@ -29,9 +29,9 @@ def whose(member: Member, connection: Connection) -> Identity:
     """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.errors import ConfigError
-    from kubectl_eksdoc.kube.choice import choose
+    from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.identity import identify
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.target import of_this_process
 
     around = of_this_process()
     found = Identity(member.context)
@@ -59,8 +59,10 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
-    from kubectl_eksdoc.host.fleet.member_environment import environment_of
-    from kubectl_eksdoc.host.fleet.member_process import Asked, MemberProcesses, own_program
+    from kubectl_eksdoc.host.fleet.member import environment_of
+    from kubectl_eksdoc.host.fleet.member import Asked
+    from kubectl_eksdoc.host.fleet.member import MemberProcesses
+    from kubectl_eksdoc.host.fleet.member import own_program
 
     def environment(member: Member) -> dict[str, str]:
         return environment_of(member, environ, _source(member.profile))
@@ -71,13 +73,13 @@ def open_members(
 def _source(profile: str) -> str:
     if not profile:
         return ""
-    from kubectl_eksdoc.aws.profile_sources import source_of
+    from kubectl_eksdoc.aws.sessions import source_of
 
     return source_of(profile)
 
 
 def told_to_end() -> AbstractContextManager[Callable[[], int]]:
     """As `host.stopping.told_to_stop`."""
-    from kubectl_eksdoc.host.stopping import told_to_stop
+    from kubectl_eksdoc.host.endings import told_to_stop
 
     return told_to_stop()

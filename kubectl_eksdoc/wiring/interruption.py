@@ -9,8 +9,11 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld, named
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import ReadWorld
+from kubectl_eksdoc.wiring.sources import named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.interruption import Around, Signs
     from kubectl_eksdoc.flows.ports import InsidePods, Objects
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class InterruptionWorld(ReadWorld):
 
     def tell(self, keys: InterruptionKeys) -> InterruptionTold:
         """As `aws.interruption.interruption_told`."""
-        from kubectl_eksdoc.aws.interruption import interruption_told, nothing_told
+        from kubectl_eksdoc.aws.queues import interruption_told
+        from kubectl_eksdoc.aws.queues import nothing_told
 
         return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else interruption_told(self.aws, keys)
 
@@ -102,8 +106,8 @@ def _held(
     aws: Believed | Unknown,
 ) -> InterruptionWorld:
     from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
-    from kubectl_eksdoc.objects.held_pods import HeldPods
+    from kubectl_eksdoc.objects.held import HeldKarpenter
+    from kubectl_eksdoc.objects.held import HeldPods
 
     where = f"the snapshot {source.snapshot}"
     held = HeldKarpenter(where)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.wiring.aws import demo, of_answers
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import kept_reader
+from kubectl_eksdoc.wiring.sources import snapshot_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
@@ -41,13 +44,13 @@ class Kept:
         Raises:
             SnapshotError: it cannot be read.
         """
-        from kubectl_eksdoc.core.model.cluster_answers import ClusterAnswers
+        from kubectl_eksdoc.core.model.cluster import ClusterAnswers
         from kubectl_eksdoc.core.model.kinds import PODS
         from kubectl_eksdoc.errors import SnapshotError
-        from kubectl_eksdoc.host.archives.kept_snapshot import file_in
+        from kubectl_eksdoc.host.archives.snapshot import file_in
         from kubectl_eksdoc.objects.answers import BadAnswers, read
         from kubectl_eksdoc.objects.held_answers import HeldAnswers
-        from kubectl_eksdoc.objects.held_pods import HeldPods
+        from kubectl_eksdoc.objects.held import HeldPods
 
         body = file_in(self.path, self.scene, CLUSTER_ANSWERS)
         try:
@@ -63,7 +66,7 @@ class Kept:
             SnapshotError: it cannot be read.
             AwsError: as `aws.believing.believed`.
         """
-        from kubectl_eksdoc.host.archives.kept_snapshot import file_in
+        from kubectl_eksdoc.host.archives.snapshot import file_in
 
         if self.told.aws is not None:
             return self.told.aws
@@ -82,7 +85,7 @@ class KeptDemo:
         return DemoReader(raw, self.scene)
 
     def beside(self) -> Beside:
-        from kubectl_eksdoc.embedded.demo.beside import DemoBeside
+        from kubectl_eksdoc.embedded.demo.reader import DemoBeside
 
         return DemoBeside(self.scene)
 
@@ -97,7 +100,7 @@ def kept(source: SourceChoice, command: str) -> Kept | KeptDemo | None:
         SnapshotError: it cannot be read.
     """
     if source.demo:
-        from kubectl_eksdoc.embedded.demo.files import SCENES
+        from kubectl_eksdoc.embedded.demo.reader import SCENES
 
         return KeptDemo(command if command in SCENES else "")
     snapshot = snapshot_of(source)

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import AwsLogin
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
-from kubectl_eksdoc.wiring.worlds import ReadWorld, named
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import ReadWorld
+from kubectl_eksdoc.wiring.sources import named
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.core.model.metadata import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.ports import InsidePods
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.flows.metadata_fix.world import MetadataAws
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.wiring.runs import Keeping
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.placing import Marks
+    from kubectl_eksdoc.flows.ports import ProbeGround
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,8 @@ class MetadataWorld(ReadWorld):
 
     def machines(self, keys: MachineKeys) -> MachinesTold:
         """As `aws.machines.machines_told`."""
-        from kubectl_eksdoc.aws.machines import machines_told, nothing_told
+        from kubectl_eksdoc.aws.machines import machines_told
+        from kubectl_eksdoc.aws.machines import nothing_told
 
         return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else machines_told(self.aws, keys)
 
@@ -59,7 +74,7 @@ def namespace_of(source: SourceChoice, connection: Connection) -> str:
     if not source.live:
         return "default"
     from kubectl_eksdoc.kube import whereabouts
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.target import of_this_process
 
     return whereabouts.namespace_of(connection, of_this_process())
 
@@ -104,8 +119,86 @@ def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:
 
         return InsidePods(connection)
     from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.objects.held_pods import HeldPods
+    from kubectl_eksdoc.objects.held import HeldPods
 
     return HeldPods(
         lambda raw: open_reader(source, connection, raw=raw).read([PODS]), f"the snapshot {source.snapshot}"
     )
+
+
+# What carries a fix of the metadata service out: AWS, Karpenter's classes, and a journal on this machine.
+
+
+def changes_of(aws: Believed) -> MetadataAws:
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+
+    return MetadataChanges(aws)
+
+
+def node_classes_of(connection: Connection) -> LiveNodeClasses:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.exchanges import Exchanges
+    from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.kube.exchanges import Patience
+    from kubectl_eksdoc.kube.exchanges import real_timing
+    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.transport import Transport
+    from kubectl_eksdoc.wiring.runs import CONNECT_S
+    from kubectl_eksdoc.wiring.runs import SILENCE_S
+
+    access = connect(connection, of_this_process())  # what is patched is of the cluster that is read
+    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return LiveNodeClasses(Transport(access, patience), Sender(Exchanges(access, patience, real_timing())))
+
+
+def journal_of(keeping: Keeping) -> UpdateJournalFile:
+    """Of the fix that `keeping` names.
+
+    Raises:
+        LocalJournalError: there is no folder for it.
+    """
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+
+    return UpdateJournalFile(folder_of(keeping), keeping.run)
+
+
+def folder_of(keeping: Keeping) -> Path:
+    """Raises LocalJournalError: there is none."""
+    from kubectl_eksdoc.host.journals import fixes_folder
+
+    return fixes_folder(keeping.environ, keeping.home)
+
+
+# What short-lived pods of ours need of a live cluster.
+
+
+def open_ground(connection: Connection, namespace: str, marks: Marks = MARKS) -> ProbeGround:
+    """`marks`: of what runs there.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.config import pinned
+    from kubectl_eksdoc.kube.exchanges import Patience
+    from kubectl_eksdoc.kube.inside_pods import ProbeGround
+    from kubectl_eksdoc.kube.sent import real_clock
+    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.wiring.runs import CONNECT_S
+    from kubectl_eksdoc.wiring.runs import SILENCE_S
+
+    around = of_this_process()
+    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return ProbeGround(connect(pinned(connection, around), around), patience, namespace, real_clock(), marks)
+
+
+def new_probe_id() -> str:
+    """Unlike any other's in that namespace; part of names."""
+    import secrets
+
+    return secrets.token_hex(4)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.host.cache.known_names import KnownNames
+    from kubectl_eksdoc.host.cache import KnownNames
 
 WAIT_S = 0.9
 """So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
@@ -86,32 +86,32 @@ def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside
 
 def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     """Those of which this machine has a journal, the latest first."""
-    from kubectl_eksdoc.host.journals.journal_file import runs_folder
+    from kubectl_eksdoc.host.journals import runs_folder
 
     return _journals(runs_folder, environ, home)
 
 
 def addon_updates_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals.update_journal import updates_folder
+    from kubectl_eksdoc.host.journals import updates_folder
 
     return _journals(updates_folder, environ, home)
 
 
 def metadata_fixes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals.update_journal import fixes_folder
+    from kubectl_eksdoc.host.journals import fixes_folder
 
     return _journals(fixes_folder, environ, home)
 
 
 def dns_changes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals.update_journal import dns_folder
+    from kubectl_eksdoc.host.journals import dns_folder
 
     return _journals(dns_folder, environ, home)
 
 
 def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     from kubectl_eksdoc.errors import LocalJournalError
-    from kubectl_eksdoc.host.journals.journal_file import runs
+    from kubectl_eksdoc.host.journals import runs
 
     try:
         return tuple(Name(each, "on this machine") for each in reversed(runs(folder_of(environ, home))))
@@ -122,7 +122,7 @@ def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tup
 def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:
     """Returns when there is an answer, or when it is time. A look-up that was ended before it had one is not begun
     again for a while: the cluster would hold whoever presses the key as long as before."""
-    from kubectl_eksdoc.host.cache.known_names import FAILED_S
+    from kubectl_eksdoc.host.cache import FAILED_S
 
     since_s = known.asked_for(key, time())
     if since_s >= LONGEST_S + FAILED_S:
@@ -139,7 +139,7 @@ def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside
 
 def _look(asked: Asked, environ: Mapping[str, str], home: str, known: KnownNames, key: str) -> None:
     """Remember what is found. Where nothing is, that is remembered for a while, too, with what was found before."""
-    from kubectl_eksdoc.host.cache.known_names import Known
+    from kubectl_eksdoc.host.cache import Known
 
     try:
         names = _read(asked, environ, home)
@@ -156,7 +156,7 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
         return _addons(asked)
     if asked.source.live:
         from kubectl_eksdoc.kube import names
-        from kubectl_eksdoc.kube.surroundings import Surroundings
+        from kubectl_eksdoc.kube.target import Surroundings
 
         # Nobody sits there whom a credential plugin could ask.
         return names.names_of(asked.connection, asked.kind, asked.namespace, Surroundings(environ, home))
@@ -174,7 +174,7 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
 def _addons(asked: Asked) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
     from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.wiring.aws import open_aws_or_none
 
     of = open_aws_or_none(asked.source, asked.connection, AwsWanted(*asked.aws))
@@ -203,8 +203,8 @@ def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
 
 
 def _known(environ: Mapping[str, str], home: str) -> KnownNames | None:
-    from kubectl_eksdoc.host.cache.files import cache_folder
-    from kubectl_eksdoc.host.cache.known_names import KnownNames
+    from kubectl_eksdoc.host.cache import cache_folder
+    from kubectl_eksdoc.host.cache import KnownNames
 
     folder = cache_folder(environ, home)
     return None if folder is None else KnownNames(folder)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.placing import PlacingGround
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
 
 def open_placing(connection: Connection) -> PlacingGround:
@@ -28,10 +28,10 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.aws_access import aws_access
-    from kubectl_eksdoc.kube.choice import choose
+    from kubectl_eksdoc.kube.identity import aws_access
+    from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.identity import identify
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.target import of_this_process
 
     around = of_this_process()
     access = aws_access(connection, around, wanted)
@@ -41,6 +41,6 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
 
 def packed(text: str) -> bytes:
     """Of a file: small enough for a ConfigMap where it can be; the same text gives the same bytes."""
-    from kubectl_eksdoc.host.documents.packing import packed
+    from kubectl_eksdoc.host.documents import packed
 
     return packed(text)

@@ -7,20 +7,31 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
-
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.model.permissions import Permission, Review
-    from kubectl_eksdoc.core.model.run_events import RunEvents
+    from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.model.permissions import Review
+    from kubectl_eksdoc.core.model.journal import RunEvents
     from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sending import Sender
     from kubectl_eksdoc.kube.sent import Clock
+    from kubectl_eksdoc.core.model.acts import Errand
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.rules.news import News
+    from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.flows.run.draining import Clock as DrainingClock
+
 
 JOURNAL_NAMESPACE = "kube-system"
 
@@ -48,12 +59,13 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     import secrets
 
     from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.host.journals.journal_file import JournalFile, runs_folder
+    from kubectl_eksdoc.host.journals import JournalFile
+    from kubectl_eksdoc.host.journals import runs_folder
     from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
-    from kubectl_eksdoc.kube.tries import Tries
+    from kubectl_eksdoc.kube.sending import Tries
 
     clock = clock or real_clock()
     writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
@@ -131,12 +143,12 @@ def open_run(
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.config import pinned
     from kubectl_eksdoc.kube.field.live import LiveField
-    from kubectl_eksdoc.kube.field.renewing import RenewableField
-    from kubectl_eksdoc.kube.journal.asked import Asked
+    from kubectl_eksdoc.kube.field.live import RenewableField
+    from kubectl_eksdoc.kube.journal.runs import Asked
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
     from kubectl_eksdoc.kube.sent import real_clock
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.target import of_this_process
 
     connection = pinned(connection, of_this_process())
     clock, sender = real_clock(), sender_of(connection)
@@ -161,7 +173,7 @@ def open_watch(connection: Connection) -> Iterator[Field]:
     """
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.field.live import LiveField
-    from kubectl_eksdoc.kube.field.renewing import RenewableField
+    from kubectl_eksdoc.kube.field.live import RenewableField
 
     with closing(HookedField(RenewableField(lambda: LiveField(connection, "")), {}, "")) as watched:
         yield watched
@@ -174,7 +186,8 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.journal.stored_runs import PATIENCE, StoredRuns
+    from kubectl_eksdoc.kube.journal.runs import PATIENCE
+    from kubectl_eksdoc.kube.journal.runs import StoredRuns
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
 
@@ -188,7 +201,9 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
     read are left out."""
     from kubectl_eksdoc.core.model.journal import Begun
     from kubectl_eksdoc.errors import LocalJournalError
-    from kubectl_eksdoc.host.journals.journal_file import read_run, runs, runs_folder
+    from kubectl_eksdoc.host.journals import read_run
+    from kubectl_eksdoc.host.journals import runs
+    from kubectl_eksdoc.host.journals import runs_folder
 
     found: dict[str, Entries] = {}
     try:
@@ -213,7 +228,7 @@ def open_trial(connection: Connection) -> Trial:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.field.trial import DryTrial
+    from kubectl_eksdoc.kube.field.writes import DryTrial
 
     return DryTrial(sender_of(connection))
 
@@ -247,7 +262,7 @@ def read_recorded(path: str) -> Entries | RunEvents:
     Raises:
         JournalError: it cannot be read.
     """
-    from kubectl_eksdoc.host.journals import journal_file
+    from kubectl_eksdoc.host import journals as journal_file
 
     return journal_file.read_recorded(path)
 
@@ -260,9 +275,60 @@ def sender_of(connection: Connection) -> Sender:
     """
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges
-    from kubectl_eksdoc.kube.patience import Patience, real_timing
+    from kubectl_eksdoc.kube.exchanges import Patience
+    from kubectl_eksdoc.kube.exchanges import real_timing
     from kubectl_eksdoc.kube.sending import Sender
-    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.kube.target import of_this_process
 
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
     return Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
+
+
+# A run on a simulated cluster whose time is faster than ours: it reckons in that one's seconds.
+
+
+OpenRun = Callable[["Connection", Keeping, float, Hooks], AbstractContextManager[RunEdges]]
+
+
+class HastenedClock:
+    """From when it is made on, `speed` seconds pass in one of `clock`."""
+
+    def __init__(self, clock: DrainingClock, speed: float) -> None:
+        self._clock = clock
+        self._speed = speed
+        self._since = clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() * self._speed
+
+    def now(self) -> datetime:
+        return self._since + (self._clock.now() - self._since) * self._speed
+
+
+class HastenedField:
+    def __init__(self, field: Field, speed: float) -> None:
+        self._field = field
+        self._speed = speed
+
+    def do(self, act: Errand) -> None:
+        self._field.do(act)
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        return self._field.news(wait_s / self._speed)
+
+    def renew(self) -> None:
+        self._field.renew()
+
+    def close(self) -> None:
+        self._field.close()
+
+
+def hastened(open_run: OpenRun, clock: HastenedClock, speed: float) -> OpenRun:
+    """The lock is kept alive in our own time: who else would hold it lives in that."""
+
+    @contextmanager
+    def opened(connection: Connection, keeping: Keeping, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
+        with open_run(connection, keeping, wait_s, hooks) as edges:
+            yield replace(edges, field=HastenedField(edges.field, speed), clock=clock)
+
+    return opened

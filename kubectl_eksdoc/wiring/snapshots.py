@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.core.model.snapshots import Scene
+from kubectl_eksdoc.core.model.snapshots import Snapshot
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
 from kubectl_eksdoc.wiring.addons import AddonWorld
 from kubectl_eksdoc.wiring.aws import DemoAnswers, open_live, or_unknown
@@ -20,8 +21,9 @@ from kubectl_eksdoc.wiring.dns import DnsWorld
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS, KeptDemo
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
-from kubectl_eksdoc.wiring.worlds import named
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import named
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import Aws
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.aws.access import AwsAccess
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.rules.keeping.keys import Keep
+    from kubectl_eksdoc.core.rules.keeping import Keep
     from kubectl_eksdoc.flows.beside import Recording
     from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 
@@ -68,7 +70,7 @@ def take(
         AwsError: AWS describes another cluster.
     """
     from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
-    from kubectl_eksdoc.objects.snapshot_text import written
+    from kubectl_eksdoc.objects.journal_lines import written
 
     file = SnapshotFile(path)
     try:
@@ -103,8 +105,8 @@ class _Taking:
         from kubectl_eksdoc.kube.api_signs import ApiSigns
         from kubectl_eksdoc.kube.inside_pods import InsidePods
         from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
-        from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
-        from kubectl_eksdoc.kube.past import Past
+        from kubectl_eksdoc.kube.single_objects import NamespaceLists
+        from kubectl_eksdoc.kube.karpenter_signs import Past
         from kubectl_eksdoc.kube.reader import LiveReader
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
@@ -135,7 +137,7 @@ class _Taking:
 
     def demo(self) -> dict[str, Scene]:
         """Its incidents, each as the commands see it that show it."""
-        from kubectl_eksdoc.embedded.demo.files import SCENES
+        from kubectl_eksdoc.embedded.demo.reader import SCENES
 
         return {scene: self._incident(scene) for scene in SCENES}
 
@@ -165,7 +167,7 @@ class _Taking:
         return self._keep.form(body.decode()).encode()
 
     def _lists(self, scene: str) -> RawObjects:
-        from kubectl_eksdoc.objects.keeping.lists import KeptLists
+        from kubectl_eksdoc.objects.keeping.pages import KeptLists
 
         return KeptLists(self._keeping, partial(self._file.page, scene), partial(self._file.forget, scene))
 
@@ -219,7 +221,7 @@ class _OfAws:
 def _of_aws(aws: Aws, access: AwsAccess, keep: Keep) -> _OfAws:
     """Raises AwsError: as `aws.believing.believed`."""
     from kubectl_eksdoc.aws.believing import believed
-    from kubectl_eksdoc.aws.keeping import Kept
+    from kubectl_eksdoc.aws.recorded import Kept
     from kubectl_eksdoc.aws.recorded import Recorder
 
     recorder = Recorder(aws, Kept(keep))
@@ -279,7 +281,7 @@ class _Asking:
 
     @property
     def _karpenter(self) -> InterruptionWorld:
-        proxied = opt_ins.PROXY.name not in self.without
+        proxied = permissions.PROXY.name not in self.without
         return InterruptionWorld(self.cluster, self.aws, self.beside, self.beside, self.beside, proxied)
 
     @contextmanager
@@ -298,7 +300,8 @@ def _keep() -> Keep:
     from secrets import token_bytes
 
     from kubectl_eksdoc.aws.charts import variables
-    from kubectl_eksdoc.core.rules.keeping.digests import Digests
-    from kubectl_eksdoc.core.rules.keeping.keys import VARIABLES, Keep
+    from kubectl_eksdoc.core.rules.keeping import Digests
+    from kubectl_eksdoc.core.rules.keeping import VARIABLES
+    from kubectl_eksdoc.core.rules.keeping import Keep
 
     return Keep(Digests(token_bytes(32)), variables=VARIABLES | variables())

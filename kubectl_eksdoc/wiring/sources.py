@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import missing_rights
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection, Waiting
     from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+    from kubectl_eksdoc.core.model.snapshots import Scene
+    from kubectl_eksdoc.core.model.snapshots import Snapshot
     from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.snapshots import LastView
+    from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+    from kubectl_eksdoc.host.cache import LastViews
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.kube.identity import AwsWanted
+
 
 Progress = Callable[[str, int], None]
 """Called with a resource's plural and the number of its objects read so far."""
@@ -69,7 +85,7 @@ def snapshot_of(source: SourceChoice) -> Snapshot | None:
     """
     if not source.snapshot:
         return None
-    from kubectl_eksdoc.host.archives.kept_snapshot import snapshot_at
+    from kubectl_eksdoc.host.archives.snapshot import snapshot_at
 
     return snapshot_at(source.snapshot)
 
@@ -78,7 +94,7 @@ def kept_reader(
     path: str, scene: str, told: Scene, progress: Progress | None = None, raw: RawObjects | None = None
 ) -> ClusterReader:
     """Of one scene of such a snapshot."""
-    from kubectl_eksdoc.host.archives.kept_snapshot import KeptReader
+    from kubectl_eksdoc.host.archives.snapshot import KeptReader
 
     return KeptReader(path, scene, told, progress, raw)
 
@@ -89,7 +105,7 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: it cannot be read, or is no drain plan of this version.
     """
-    from kubectl_eksdoc.host.saved import plan
+    from kubectl_eksdoc.host import saved as plan
 
     return plan.read_baseline(path)
 
@@ -100,13 +116,119 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
     Raises:
         BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings.
     """
-    from kubectl_eksdoc.host.saved import earlier
+    from kubectl_eksdoc.host import saved as earlier
 
     return earlier.read_earlier(path, kind, command)
 
 
 def is_snapshot(path: str) -> bool:
     """Whether what lies there holds what was read, of which an answer can be made; what cannot be opened does not."""
-    from kubectl_eksdoc.host.saved import answer
+    from kubectl_eksdoc.host import saved as answer
 
     return answer.is_snapshot(path)
+
+
+# What screens of a live cluster need besides reading it: where it is, which others there are, what it was like.
+
+
+def pinned(connection: Connection) -> Connection:
+    """The same cluster and user from now on, whatever context is chosen in the kubeconfig.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube import config
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    return config.pinned(connection, of_this_process())
+
+
+def whereabouts(connection: Connection) -> Whereabouts:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    return whereabouts.whereabouts(connection, of_this_process())
+
+
+def contexts(connection: Connection) -> tuple[str, ...]:
+    """Those of the kubeconfig, sorted."""
+    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    return whereabouts.contexts(connection, of_this_process())
+
+
+def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | None:
+    """What the cluster was like when it was read last on this machine; None where that is not known."""
+    from kubectl_eksdoc.errors import ConfigError
+
+    views = _views(environ)
+    try:
+        return None if views is None else views.of(whereabouts(connection).key)
+    except ConfigError:
+        return None
+
+
+def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
+    """For the next time."""
+    from kubectl_eksdoc.core.model.snapshots import last_view_of
+    from kubectl_eksdoc.errors import ConfigError
+
+    views = _views(environ)
+    try:
+        if views is not None:
+            views.keep(whereabouts(connection).key, last_view_of(cluster))
+    except ConfigError:
+        return  # the kubeconfig was changed meanwhile
+
+
+def _views(environ: Mapping[str, str]) -> LastViews | None:
+    import os
+
+    from kubectl_eksdoc.host.cache import cache_folder
+    from kubectl_eksdoc.host.cache import LastViews
+
+    folder = cache_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
+    return None if folder is None else LastViews(folder)
+
+
+# What everything that is read together with its AWS side has in common.
+
+
+def named(cluster: Cluster, aws: Believed | Unknown, wanted: AwsWanted) -> Cluster:
+    """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
+    tells."""
+    who = cluster.identity
+    if isinstance(aws, Unknown):
+        return replace(cluster, identity=who.given(wanted.cluster, wanted.region))
+    eks = aws.cluster
+    return replace(cluster, identity=who.confirmed(eks.name, eks.account, eks.region))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWorld:
+    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
+
+    cluster: Cluster
+    aws: Believed | Unknown
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The actions of IAM that AWS has refused so far, sorted."""
+        if isinstance(self.aws, Unknown):
+            return missing_rights(self.aws)
+        return tuple(getattr(self.aws.aws, "denied", ()))

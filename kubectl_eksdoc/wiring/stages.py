@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.sources import Progress
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -94,13 +96,13 @@ def served(
     from threading import Event
 
     from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
-    from kubectl_eksdoc.embedded import kubeconfigs
-    from kubectl_eksdoc.embedded.demo.services import demo_services
+    from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
+    from kubectl_eksdoc.embedded import served as kubeconfigs
+    from kubectl_eksdoc.embedded.demo.reader import demo_services
     from kubectl_eksdoc.embedded.loading import load_observed
     from kubectl_eksdoc.embedded.served import api_of
     from kubectl_eksdoc.embedded.serving.faults import Faulty
-    from kubectl_eksdoc.embedded.serving.server import serving
+    from kubectl_eksdoc.embedded.serving.handler import serving
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
     from kubectl_eksdoc.objects.raw_objects import RawObjects

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import ec2, node_groups
-from kubectl_eksdoc.aws.believing import Believed, believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.aws import ec2
+from kubectl_eksdoc.aws import machines
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
@@ -164,18 +167,18 @@ def test_a_thousand_instances_are_asked_for_in_few_calls() -> None:
 def test_node_groups_of_the_demo_and_who_has_roles() -> None:
     demo = DemoAnswers()
     seen = believed(demo, demo.access)
-    names = node_groups.names(seen)
+    names = machines.names(seen)
     assert names == ("blue", "green")
-    groups = node_groups.node_groups(seen, ("blue", "gone"))
+    groups = machines.node_groups(seen, ("blue", "gone"))
     blue = groups["blue"]
     assert not isinstance(blue, (Absent, Unknown)) and blue.template is None
     assert blue.ami_type == "AL2_x86_64" and blue.scaling_groups and isinstance(groups["gone"], Absent)
-    identities = node_groups.pod_identities(seen)
+    identities = machines.pod_identities(seen)
     assert not isinstance(identities, Unknown) and all(isinstance(each, PodIdentity) for each in identities)
 
 
 def test_a_group_with_a_template_of_its_owner() -> None:
     said = {"nodegroupName": "own", "launchTemplate": {"id": "lt-1", "name": "own", "version": "3"}}
     aws = Scripted({"eks:DescribeNodegroup": {"nodegroup": said}})
-    group = node_groups.node_group(sees(aws), "own")
+    group = machines.node_group(sees(aws), "own")
     assert not isinstance(group, (Absent, Unknown)) and group.template == TemplateRef("lt-1", "own", "3")

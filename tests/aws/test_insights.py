@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws import capacity, eks, insights, node_groups, templates
+from kubectl_eksdoc.aws import eks, insights, templates
+from kubectl_eksdoc.aws import machines
+from kubectl_eksdoc.aws import machines
 from kubectl_eksdoc.aws.insights import InsightRefresh
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Misfit, Refresh
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
@@ -145,10 +148,10 @@ def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
     assert isinstance(insights.readiness(of, ["1.34"]), (tuple, Unknown))
     assert isinstance(insights.others(of), (tuple, Unknown))
-    assert isinstance(node_groups.names(of), (tuple, Unknown))
-    assert node_groups.node_group(of, "blue") is not None
+    assert isinstance(machines.names(of), (tuple, Unknown))
+    assert machines.node_group(of, "blue") is not None
     eks.updates(of, {"nodegroupName": "blue"}, 3)
     assert not isinstance(templates.template_versions(of, TemplateRef("lt-1", "", "3")), Absent)
-    assert set(capacity.subnets(of, ["subnet-a"])) == {"subnet-a"}
-    assert len(capacity.quotas(of, NOW)) == 4
+    assert set(machines.subnets(of, ["subnet-a"])) == {"subnet-a"}
+    assert len(machines.quotas(of, NOW)) == 4
     assert isinstance(InsightRefresh(of).state(), (Refresh, Unknown))

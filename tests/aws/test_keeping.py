@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.keeping import Kept
+from kubectl_eksdoc.aws.recorded import Kept
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.rules.keeping.digests import Digests, is_digest
-from kubectl_eksdoc.core.rules.keeping.keys import Keep
+from kubectl_eksdoc.core.rules.keeping import Digests
+from kubectl_eksdoc.core.rules.keeping import is_digest
+from kubectl_eksdoc.core.rules.keeping import Keep
 
 KEPT = Kept(Keep(Digests(b"a key")))
 

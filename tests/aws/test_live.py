@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import (
-    capacity,
-    ec2,
-    eks,
-    insights,
-    interruption,
-    node_groups,
-    queues,
-    releases,
-    role_policies,
-    rules,
-)
+from kubectl_eksdoc.aws import ec2, eks, insights, queues
+from kubectl_eksdoc.aws import machines as capacity
+from kubectl_eksdoc.aws import queues
+from kubectl_eksdoc.aws import machines as node_groups
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws import queues
+from kubectl_eksdoc.aws import queues
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
-from kubectl_eksdoc.aws.whose import caller_of, cluster_named
+from kubectl_eksdoc.aws.recorded import Recorded
+from kubectl_eksdoc.aws.recorded import RecordedOf
+from kubectl_eksdoc.aws.recorded import Recorder
+from kubectl_eksdoc.aws.believing import caller_of
+from kubectl_eksdoc.aws.believing import cluster_named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
@@ -114,7 +113,7 @@ def of_upgrades(of: Believed) -> dict[Question, Any]:
         questions.INSIGHT: told if isinstance(told, Unknown) else ("in full", *told),
         questions.INSIGHTS_REFRESH: insights.InsightRefresh(of).state(),
         questions.SUBNETS: capacity.subnets(of, ["subnet-1"]),
-        questions.PARAMETER: releases.release(of, "AL2023_x86_64_STANDARD", "1.24"),
+        questions.PARAMETER: eks.release(of, "AL2023_x86_64_STANDARD", "1.24"),
         questions.QUOTA: capacity.quotas(of, None),
     }
 
@@ -122,24 +121,24 @@ def of_upgrades(of: Believed) -> dict[Question, Any]:
 def of_interruption(of: Believed) -> dict[Question, Any]:
     """Several questions make one answer: its parts by the question that each rests on."""
     queue, key = queues.queue(of, QUEUE), queues.key(of, f"alias/{QUEUE}")
-    role = role_policies.role_policies(of, ROLE.format(ACCOUNT))
+    role = queues.role_policies(of, ROLE.format(ACCOUNT))
     unread = role.unread if isinstance(role, RolePolicies) else (role,)
     return {
         questions.QUEUE_URL: getattr(queue, "url", queue),
         questions.QUEUE_ATTRIBUTES: getattr(queue, "arn", queue),
-        questions.RULES: rules.rules(of),
-        questions.RULE_TARGETS: rules.targets(of, [QUEUE]),
+        questions.RULES: queues.rules(of),
+        questions.RULE_TARGETS: queues.targets(of, [QUEUE]),
         questions.KEY: getattr(key, "manager", key),
         questions.KEY_POLICY: getattr(key, "policy", key),
-        questions.POD_IDENTITY: role_policies.identity(of, "shop", "cart"),
+        questions.POD_IDENTITY: queues.identity(of, "shop", "cart"),
         questions.ROLE: getattr(role, "boundary", role),
         questions.ATTACHED_POLICIES: _of(unread, "iam:ListAttachedRolePolicies") or "read",
         questions.POLICY: _of(unread, "iam:GetPolicy") or "read",
         questions.POLICY_VERSION: _of(unread, "iam:GetPolicyVersion") or "read",
         questions.ROLE_POLICIES: _of(unread, "iam:ListRolePolicies") or "read",
         questions.ROLE_POLICY: _of(unread, "iam:GetRolePolicy") or "read",
-        questions.METRICS: rules.figures(of, FiguresOf(QUEUE, (QUEUE,), NOW)),
-        questions.SPOT_REQUESTS: interruption.notices(of, INSTANCES) or "none has a notice",
+        questions.METRICS: queues.figures(of, FiguresOf(QUEUE, (QUEUE,), NOW)),
+        questions.SPOT_REQUESTS: queues.notices(of, INSTANCES) or "none has a notice",
     }
 
 

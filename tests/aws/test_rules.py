@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.aws.rules import figures
+from kubectl_eksdoc.aws.queues import figures
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, FiguresOf
 from tests.aws.answers import Scripted, sees

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.aws.troubles import told
+from kubectl_eksdoc.aws.refusals import told
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question

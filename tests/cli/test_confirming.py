@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.cli.confirming import Given, confirm
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.errors import Drifted, UsageError
 

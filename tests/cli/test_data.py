@@ -7,12 +7,14 @@ from dataclasses import fields
 
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED
+from kubectl_eksdoc.cli.flags import HONOURED
+from kubectl_eksdoc.cli.flags import OUTPUTS
+from kubectl_eksdoc.cli.flags import REFUSED
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.opt_ins import opt_in_of
+from kubectl_eksdoc.core.model.permissions import opt_in_of
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.render.check import FORMATS as CHECK_FORMATS
 from kubectl_eksdoc.render.drain import FORMATS
@@ -86,7 +88,7 @@ def test_what_allows_more_than_commands_do_with_it_is_an_opt_in() -> None:
     every = [right for held in rights.BY_COMMAND.values() for right in held]
     assert [str(each) for each in every if opt_in_of(str(each)) not in (None, each.opt_in)] == []
     assert [str(each) for each in every if each.opt_in and not (opt_in_of(str(each)) or each.flag)] == []
-    assert {name for each in opt_ins.ALL for name in each.rights} <= set(map(str, every))
+    assert {name for each in permissions.ALL for name in each.rights} <= set(map(str, every))
 
 
 def test_every_command_has_its_rights() -> None:

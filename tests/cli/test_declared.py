@@ -6,7 +6,8 @@ from dataclasses import MISSING, fields
 
 import pytest
 
-from kubectl_eksdoc.cli import drain_options, values
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.declared import given_of
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
@@ -21,7 +22,7 @@ EVERY = [(kind, each) for kind in (DrainPolicy, Limits) for each in options_of(k
 
 def parser() -> Parser:
     made = Parser(prog="drain run")
-    drain_options.add_policy(made)
+    drain.add_policy(made)
     run_options.add_limits(made)
     run_options.add_between_waves(made)
     return made
@@ -41,7 +42,7 @@ def test_flags_and_json_names_are_unique() -> None:
 def test_the_parser_knows_every_flag_and_what_is_not_given_stays_as_it_is() -> None:
     made = parser()
     assert {each.option.flag for _, each in EVERY} <= made.long_flags()
-    assert drain_options.policy_from(made.parse_args([])) == DrainPolicy()
+    assert drain.policy_from(made.parse_args([])) == DrainPolicy()
     assert given_of(Limits, made.parse_args([])) == {}
 
 
@@ -74,7 +75,7 @@ CHANGED = DrainPolicy(
 def test_its_words_say_it_again() -> None:
     made = parser()
     words = [f"{word}=true" if word in made.bare() else word for word in option_words(given(CHANGED))]
-    assert drain_options.policy_from(made.parse_args(words)) == CHANGED
+    assert drain.policy_from(made.parse_args(words)) == CHANGED
 
 
 def test_what_is_given_is_what_differs_and_what_is_always_said() -> None:
@@ -96,4 +97,4 @@ def test_a_flag_that_says_two_things_contradicts_itself() -> None:
     with pytest.raises(UsageError, match="--pin contradicts itself: 1 and 2 for a"):
         agreed("--pin", [("a", 1), ("a", 2)])
     with pytest.raises(UsageError, match="--pin contradicts itself"):
-        drain_options.policy_from(parser().parse_args(["--pin", "a=1", "--pin", "a=2"]))
+        drain.policy_from(parser().parse_args(["--pin", "a=1", "--pin", "a=2"]))

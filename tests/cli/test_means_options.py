@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli import drain_options, values
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.given import as_given
@@ -17,8 +18,8 @@ from tests.core.plan.drain.planning import plan_of
 
 def policy_of(*words: str) -> DrainPolicy:
     parser = Parser(prog="drain")
-    drain_options.add_policy(parser)
-    return drain_options.policy_from(parser.parse_args(list(words)))
+    drain.add_policy(parser)
+    return drain.policy_from(parser.parse_args(list(words)))
 
 
 def test_they_are_off_unless_asked_for() -> None:
@@ -67,8 +68,8 @@ def test_names_that_change_nothing_are_noted() -> None:
         budgets=[a_budget(), held],
         policy=DrainPolicy(delete_past_budget=names),
     )
-    far, web, bare = (next(n for n in drain_options.idle(plan) if pod in n) for pod in ("far", "web-0", "bare"))
+    far, web, bare = (next(n for n in drain.idle(plan) if pod in n) for pod in ("far", "web-0", "bare"))
     assert far.endswith("it is on no target")
     assert web.endswith("its budget lets it go in its turn")
     assert "no controller owns it" in bare
-    assert len(drain_options.idle(plan)) == 3 and [e.pod.name for e in plan.past_budgets] == ["never-0"]
+    assert len(drain.idle(plan)) == 3 and [e.pod.name for e in plan.past_budgets] == ["never-0"]

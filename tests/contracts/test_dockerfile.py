@@ -9,7 +9,7 @@ import shlex
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.own_labels import PROGRAM
-from kubectl_eksdoc.core.plan.in_cluster import pods
+from kubectl_eksdoc.core.plan import in_cluster
 from tests.contracts.source import ROOT
 
 
@@ -25,7 +25,7 @@ def every(word: str) -> list[str]:
 
 
 def test_it_is_what_a_jobs_pod_expects() -> None:
-    assert every("USER") == [f"{pods.USER}:{pods.USER}"] and pods.USER > 0
+    assert every("USER") == [f"{in_cluster.USER}:{in_cluster.USER}"] and in_cluster.USER > 0
     assert [json.loads(each) for each in every("ENTRYPOINT")] == [[PROGRAM]]
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
@@ -34,7 +34,7 @@ def test_it_is_what_a_jobs_pod_expects() -> None:
 
 def test_it_runs_with_a_root_that_is_read_only() -> None:
     environ = dict(word.split("=", 1) for rest in every("ENV") for word in shlex.split(rest))
-    assert environ["PYTHONDONTWRITEBYTECODE"] == "1" and environ["HOME"] == pods.HOME
+    assert environ["PYTHONDONTWRITEBYTECODE"] == "1" and environ["HOME"] == in_cluster.HOME
     names = [name for name, _ in instructions()]
     assert names.index("USER") > max(i for i, name in enumerate(names) if name == "RUN"), "nothing is made by that user"
     assert "VOLUME" not in names

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.model.coredns import Corefile
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from tests.dns.responder import HOSTS, Behaviour, Responder
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.model.coredns import Corefile
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 from tests import raw_facts

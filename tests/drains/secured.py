@@ -12,8 +12,8 @@ from typing import Any
 
 import trustme
 
-from kubectl_eksdoc.embedded.serving.messages import Answering
-from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.embedded.serving.targets import Answering
+from kubectl_eksdoc.embedded.serving.handler import Server
 
 
 class _Peeked(ssl.SSLSocket):

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.flows.run.draining import Draining

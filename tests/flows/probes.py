@@ -10,20 +10,24 @@ from pathlib import Path
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.metadata_probe import PROBE_LABEL
+from kubectl_eksdoc.core.model.metadata import PROBE_LABEL
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pulling, every_image
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.access import ADMIN
+from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.pod_security import ENFORCED
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.validation import ENFORCED
+from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import serving
 from tests.embedded.clients.worlds import START
 from tests.fakes import kubeconfigs
 

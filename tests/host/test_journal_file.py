@@ -11,9 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Note, Noted
+from kubectl_eksdoc.core.model.journal import Note
+from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.errors import JournalError
-from kubectl_eksdoc.host.journals.journal_file import JournalFile, read_run, runs, runs_folder, to_the_disk
+from kubectl_eksdoc.host.journals import JournalFile
+from kubectl_eksdoc.host.journals import read_run
+from kubectl_eksdoc.host.journals import runs
+from kubectl_eksdoc.host.journals import runs_folder
+from kubectl_eksdoc.host.journals import to_the_disk
 from kubectl_eksdoc.objects.journal_lines import line
 from tests.builders import NOW
 
@@ -96,7 +101,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from kubectl_eksdoc.errors import JournalError
-from kubectl_eksdoc.host.journals.journal_file import JournalFile
+from kubectl_eksdoc.host.journals import JournalFile
 from tests.host.test_journal_file import NOTES
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then write fails as on a full disk
@@ -125,7 +130,7 @@ def test_a_full_disk_is_one_error_and_no_half_line(tmp_path: Path, room: int) ->
 def test_a_process_that_is_killed_has_written_what_it_was_told(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from kubectl_eksdoc.host.journals.journal_file import JournalFile\n"
+        "from kubectl_eksdoc.host.journals import JournalFile\n"
         "from tests.host.test_journal_file import NOTES\n"
         "JournalFile(Path(sys.argv[1]), 'r1').append(NOTES); os.kill(os.getpid(), signal.SIGKILL)"
     )

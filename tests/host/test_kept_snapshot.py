@@ -14,15 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.core.model.snapshots import Scene
+from kubectl_eksdoc.core.model.snapshots import Snapshot
 from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.kept_snapshot import KeptReader, file_in, snapshot_at
+from kubectl_eksdoc.host.archives.snapshot import KeptReader
+from kubectl_eksdoc.host.archives.snapshot import file_in
+from kubectl_eksdoc.host.archives.snapshot import snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST, SnapshotFile
-from kubectl_eksdoc.objects import snapshot_text
-from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
+from kubectl_eksdoc.objects import journal_lines
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import open_reader
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
 SCENE = Scene(
@@ -42,7 +47,7 @@ def page(kind: str, *names: str) -> bytes:
 
 
 def told(scene: Scene = SCENE, **scenes: Scene) -> bytes:
-    return snapshot_text.written(Snapshot("0.1.0", Source.LIVE, {"": scene, **scenes}))
+    return journal_lines.written(Snapshot("0.1.0", Source.LIVE, {"": scene, **scenes}))
 
 
 def made(path: Path, manifest: bytes | None = None) -> Path:
@@ -216,8 +221,8 @@ def refusal(path: Path) -> str:
         (b"no json", "what it says of itself cannot be read"),
         (told().replace(b"SnapshotManifest", b"Pod"), "it is 'Pod'"),
         (told().replace(b'"scenes"', b'"others"'), "what it says of itself cannot be read"),
-        (snapshot_text.written(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
-        (snapshot_text.written(Snapshot("0.1.0", Source.LIVE, {})), "no scene that all commands see"),
+        (journal_lines.written(Snapshot("0.1.0", Source.LIVE, {"check": SCENE})), "no scene that all commands see"),
+        (journal_lines.written(Snapshot("0.1.0", Source.LIVE, {})), "no scene that all commands see"),
     ],
 )
 def test_what_it_says_of_itself_is_none(tmp_path: Path, manifest: bytes, why: str) -> None:

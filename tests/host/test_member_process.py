@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome, Unanswered
-from kubectl_eksdoc.host.fleet.member_environment import environment_of
-from kubectl_eksdoc.host.fleet.member_process import Asked, MemberProcesses, own_program
+from kubectl_eksdoc.host.fleet.member import environment_of
+from kubectl_eksdoc.host.fleet.member import Asked
+from kubectl_eksdoc.host.fleet.member import MemberProcesses
+from kubectl_eksdoc.host.fleet.member import own_program
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})

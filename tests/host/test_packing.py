@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.documents.packing import packed, unpacked
+from kubectl_eksdoc.host.documents import packed
+from kubectl_eksdoc.host.documents import unpacked
 
 
 @given(st.text())

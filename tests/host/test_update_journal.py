@@ -10,7 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile, read_update, updates, updates_folder
+from kubectl_eksdoc.host.journals import UpdateJournalFile
+from kubectl_eksdoc.host.journals import read_update
+from kubectl_eksdoc.host.journals import updates
+from kubectl_eksdoc.host.journals import updates_folder
 
 ENTRY = {"entry": "begun", "who": "änn"}
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kubectl_eksdoc.kube.surroundings import of_this_process
+from kubectl_eksdoc.kube.target import of_this_process
 
 pty = pytest.importorskip("pty")
 tty = pytest.importorskip("tty")

@@ -12,9 +12,10 @@ import pytest
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
-from kubectl_eksdoc.kube.choice import choose
+from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.credentials import from_file
-from kubectl_eksdoc.kube.surroundings import Surroundings, utc_now
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import utc_now
 from kubectl_eksdoc.kube.target import Impersonation
 from tests.fakes import kubeconfigs
 

@@ -14,8 +14,8 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exec_plugin import _credential
-from kubectl_eksdoc.kube.proxies import proxy_for
-from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.config import proxy_for
+from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.target import ExecPlugin
 from tests.examples import examples
 

@@ -14,8 +14,8 @@ import pytest
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ClusterError, ConfigError
-from kubectl_eksdoc.kube.choice import choose
-from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.kubeconfig import choose
+from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from tests import needed
 from tests.fakes import kubeconfigs

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError, Unreachable
-from kubectl_eksdoc.kube.proxies import proxy_for
+from kubectl_eksdoc.kube.config import proxy_for
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer

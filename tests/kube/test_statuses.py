@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.statuses import status_of
+from kubectl_eksdoc.kube.answers import status_of
 
 JSON = {"content-type": "application/json"}
 

@@ -13,11 +13,14 @@ from urllib3 import exceptions
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
-from kubectl_eksdoc.kube.breakdowns import breakdown
+from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.answers import breakdown
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.patience import Patience, Timing
-from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.run_events import RunEvent
+from kubectl_eksdoc.core.model.journal import RunEvent
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.retelling import of_events
-from kubectl_eksdoc.objects.event_lines import read_events
+from kubectl_eksdoc.core.run.replay import of_events
+from kubectl_eksdoc.objects.journal_lines import read_events
 from kubectl_eksdoc.render.run.events import event_line
 from tests.builders import NOW
 from tests.examples import examples

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.render.rehearsal import FORMATS, Look, render
+from kubectl_eksdoc.render.rehearsal import FORMATS
+from kubectl_eksdoc.render.rehearsal import Look
+from kubectl_eksdoc.render.rehearsal import render
 from tests.render.rehearsals import BADLY, WELL, a_rehearsal_view
 from tests.render.test_golden import check_golden
 

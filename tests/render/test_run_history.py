@@ -8,11 +8,20 @@ from typing import Any
 import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.journal import DONE, Begun, Cause, Entries, Note, Noted, RunSummary, Timed
-from kubectl_eksdoc.core.run.journal import replay, stops_in
-from kubectl_eksdoc.objects.journal_lines import lines, read_lines
+from kubectl_eksdoc.core.model.journal import DONE
+from kubectl_eksdoc.core.model.journal import Begun
+from kubectl_eksdoc.core.model.journal import Cause
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.model.journal import Note
+from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.model.journal import Timed
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.journal import stops_in
+from kubectl_eksdoc.objects.journal_lines import lines
+from kubectl_eksdoc.objects.journal_lines import read_lines
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.run.history import Past
+from kubectl_eksdoc.render.run.status_view import Past
 from kubectl_eksdoc.render.run.status import FORMATS
 from kubectl_eksdoc.render.run.status_result import StatusResult
 from kubectl_eksdoc.render.run.status_view import StatusView

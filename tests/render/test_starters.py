@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.selectors import Requirement, Selector, from_parts
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.render.starters import starter_budgets
+from kubectl_eksdoc.render.roles import starter_budgets
 from tests.reading import yaml_documents
 
 KEYS, VALUES = st.sampled_from(["app", "tier", "x.io/y"]), st.sampled_from(["a", "b", "1", "true"])

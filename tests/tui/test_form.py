@@ -7,18 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.cli import drain_options
+from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.given import as_given
 from kubectl_eksdoc.render.drain.invocation import option_words
-from kubectl_eksdoc.tui import edits, form
+from kubectl_eksdoc.tui import edits
+from kubectl_eksdoc.tui import knobs as form
 from kubectl_eksdoc.tui.choice import Ask, Choice
-from kubectl_eksdoc.tui.form import KNOBS
+from kubectl_eksdoc.tui.knobs import KNOBS
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import knobs
+from kubectl_eksdoc.tui.sheets import sheet as knobs
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.tui.pilots import NARROW, drive, lines, press
 
@@ -28,8 +29,8 @@ TARGETS = 8
 
 def parsed(words: list[str]) -> DrainPolicy:
     parser = Parser(prog="drain")
-    drain_options.add_policy(parser)
-    return drain_options.policy_from(parser.parse_args(spelled_out(words, parser.bare())))
+    drain.add_policy(parser)
+    return drain.policy_from(parser.parse_args(spelled_out(words, parser.bare())))
 
 
 @given(st.lists(st.tuples(st.sampled_from(KNOBS), st.sampled_from((-1, 1))), max_size=30))

@@ -11,8 +11,8 @@ from textual.keys import Keys, _character_to_key
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
-from kubectl_eksdoc.tui.keys import KEYS
-from kubectl_eksdoc.tui.run.keys import RUN_KEYS
+from kubectl_eksdoc.tui.keymap import KEYS
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import a_demo, drive, lines, press
 

@@ -8,7 +8,7 @@ import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.tui.pilots import NARROW, drive, lines, press

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.sheets import narrowing
+from kubectl_eksdoc.tui.sheets import nodes as narrowing
 from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from tests.builders import a_node
 from tests.tui.pilots import read_demo

@@ -8,11 +8,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.theme import Theme
 
-from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import a_demo, drive, press
 
-THEMES = (palette.DARK_THEME, palette.LIGHT_THEME)
+THEMES = (framed.DARK_THEME, framed.LIGHT_THEME)
 STATUS = ("good", "warn", "bad", "unknown")
 
 READABLE = 4.5
@@ -24,7 +24,7 @@ BLINDNESS = {
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
 }
-LEAST = {palette.DARK: 45.0, palette.LIGHT: 34.0}
+LEAST = {framed.DARK: 45.0, framed.LIGHT: 34.0}
 """CIE76 between two of the four states, as the palette's docstring says."""
 
 Triple = tuple[float, float, float]
@@ -84,9 +84,9 @@ def test_the_measure_is_right() -> None:
 @pytest.mark.long
 def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
     async def choose(pilot: Pilot[int], screen: PlanScreen) -> None:
-        assert pilot.app.theme == palette.LIGHT and not pilot.app.current_theme.dark
+        assert pilot.app.theme == framed.LIGHT and not pilot.app.current_theme.dark
         await press(pilot, "colon", *"theme d", "enter")
-        assert pilot.app.theme == palette.DARK
+        assert pilot.app.theme == framed.DARK
         await press(pilot, "colon", *"theme p", "enter")
         assert "write :theme dark or light" in [each.message for each in pilot.app._notifications]
         await press(pilot, "colon", *"theme l", "enter")
@@ -96,6 +96,6 @@ def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
         strips = pilot.app.screen._compositor.render_strips()
         styles = [segment.style for strip in strips for segment in strip if segment.text.strip().isalnum()]
         grounds = {style.bgcolor.get_truecolor().hex for style in styles if style is not None and style.bgcolor}
-        assert grounds <= {"#ffffff", palette.LIGHT_THEME.variables["st-cursor"].lower()}
+        assert grounds <= {"#ffffff", framed.LIGHT_THEME.variables["st-cursor"].lower()}
 
     drive(choose, a_demo(light=True))

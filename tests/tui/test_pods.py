@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods
 from kubectl_eksdoc.tui.sheets.sheet import text_of

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import rights
+from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
@@ -40,8 +40,8 @@ def without(cluster: Cluster, *resources: Resource, state: ReadState = ReadState
 HIDDEN = without(DEMO, kinds.BUDGETS, kinds.LEASES)
 
 
-def first_column(cluster: Cluster, denied: rights.Denied) -> list[str]:
-    sheet = rights.sheet(cluster, NEEDS, denied)
+def first_column(cluster: Cluster, denied: budgets.Denied) -> list[str]:
+    sheet = budgets.rights_sheet(cluster, NEEDS, denied)
     return [" ".join(text_of(cell) for cell in sheet.cells(key)[:2]) for key in sheet.keys]
 
 
@@ -57,15 +57,15 @@ def test_what_is_missing_comes_first_and_what_was_not_asked_is_not_called_allowe
 
 
 def test_every_right_says_what_is_lost_without_it() -> None:
-    sheet = rights.sheet(HIDDEN, NEEDS, None)
+    sheet = budgets.rights_sheet(HIDDEN, NEEDS, None)
     assert all(text_of(sheet.cells(key)[3]) for key in sheet.keys)
     assert "pod-budget" in text_of(sheet.cells(sheet.keys[0])[3])
 
 
 def test_only_what_a_right_would_bring_is_missing() -> None:
     not_served = without(DEMO, kinds.AUTOSCALERS, state=ReadState.NOT_SERVED)
-    assert rights.missing(not_served, NEEDS, None) == ()
-    assert rights.missing(HIDDEN, NEEDS, [EVICT]) == (
+    assert budgets.missing(not_served, NEEDS, None) == ()
+    assert budgets.missing(HIDDEN, NEEDS, [EVICT]) == (
         Permission("list", kinds.BUDGETS),
         Permission("list", kinds.LEASES),
         EVICT,

@@ -16,7 +16,9 @@ from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.tui.sheets import blockers, budgets, nodes, waves, what_if
+from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
+from kubectl_eksdoc.tui.sheets import budgets
+from kubectl_eksdoc.tui.sheets import waves
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
@@ -89,18 +91,18 @@ def test_what_is_not_drained_stands_below_with_its_reason() -> None:
 
 
 def test_a_plan_beside_itself_differs_in_nothing() -> None:
-    sheet = what_if.sheet(VIEW, VIEW)
+    sheet = waves.what_if_sheet(VIEW, VIEW)
     assert {text_of(sheet.cells(key)[-1]) for key in sheet.keys} == {"="}
 
 
 def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
     fewer = DrainView(make_plan(CLUSTER, BLUE[:2], DrainPolicy()), CLUSTER)
-    change = what_if.sheet(VIEW, fewer).cells("nodes drained")[-1]
+    change = waves.what_if_sheet(VIEW, fewer).cells("nodes drained")[-1]
     assert isinstance(change, Cell) and change.text.startswith("! -") and change.tone is Tone.WARN
 
 
 def test_blockers_come_first_and_all_of_them() -> None:
-    groups = blockers.groups_of(VIEW)
+    groups = budgets.groups_of(VIEW)
     assert sum(len(group.findings) for group in groups) == len(VIEW.findings)
-    signs = [text_of(blockers.sheet(groups).cells(str(at))[0])[0] for at in range(len(groups))]
+    signs = [text_of(budgets.blockers_sheet(groups).cells(str(at))[0])[0] for at in range(len(groups))]
     assert signs == sorted(signs, key="✗?!".index)

@@ -13,9 +13,9 @@ from kubectl_eksdoc.core.model.selectors import NOTHING
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.sheets import unguarded
+from kubectl_eksdoc.tui.sheets import budgets as unguarded
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.reading import yaml_documents
 from tests.tui.lives import DEMO, LiveCluster
@@ -46,7 +46,7 @@ def test_every_pod_that_goes_without_a_budget_is_counted_once() -> None:
 
 
 def test_the_worst_comes_first_and_says_so_in_words() -> None:
-    sheet = unguarded.sheet(FOUND)
+    sheet = unguarded.unguarded_sheet(FOUND)
     told = [text_of(sheet.cells(key)[-1]) for key in sheet.keys]
     assert told == sorted(told, key=lambda text: "✗!?·".index(text[0]) if text[0] != "?" else 2)
     assert any(text.startswith("✗ all of it goes at once") for text in told)

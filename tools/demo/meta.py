@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.files import NOW
+from kubectl_eksdoc.embedded.demo.reader import NOW
 
 __all__ = ["NOW"]
 

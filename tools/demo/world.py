@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.files import IDENTITY
+from kubectl_eksdoc.embedded.demo.reader import IDENTITY
 from tools.demo import aws_node
 from tools.demo.meta import Json
 

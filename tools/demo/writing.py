@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.files import PLAIN, SCENES, folder
+from kubectl_eksdoc.embedded.demo.reader import PLAIN
+from kubectl_eksdoc.embedded.demo.reader import SCENES
+from kubectl_eksdoc.embedded.demo.reader import folder
 from tools.demo import account, scenes
 from tools.demo.aws import clusters
 

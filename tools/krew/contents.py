@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from kubectl_eksdoc.aws.models import BY_CREDENTIALS
+from kubectl_eksdoc.aws.sessions import BY_CREDENTIALS
 from kubectl_eksdoc.core.model.aws import questions
 from tools.krew.pins import Pin
 from tools.krew.wheels import COMPILED, EITHER_WAY

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.request import addon_named
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
@@ -110,10 +112,10 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
         )
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     view = AfterView(found, world.cluster, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    code = saying.code(each for one in found for each in one.findings)
+    code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
     return Answer(FORMATS.render(view, options.output, look), code)

@@ -6,7 +6,9 @@ import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirm_options, unknown_options, values
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import options
+from kubectl_eksdoc.cli import options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.errors import UsageError
 
@@ -44,8 +46,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default=False,
         help="send no values that you did not give (default: the proposed ones, that keep what somebody has set)",
     )
-    confirm_options.add_confirmation(group, CHANGES, "exactly N fields are foretold to change")
-    unknown_options.add_accepted(group, _codes, "add-ons", "being typed back")
+    options.add_confirmation(group, CHANGES, "exactly N fields are foretold to change")
+    options.add_accepted(group, _codes, "add-ons", "being typed back")
     group.add_argument(
         "--watch-for",
         type=values.some_seconds,
@@ -59,7 +61,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default="",
         help="follow an update that was asked for before, by its journal on this machine; changes nothing",
     )
-    confirm_options.add_dry_run(group, "show what would be sent, and the way back")
+    options.add_dry_run(group, "show what would be sent, and the way back")
 
 
 def _codes() -> tuple[Code, ...]:

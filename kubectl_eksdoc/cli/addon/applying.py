@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, rights, saying
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.addon import following, reading
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.addon.request import Request
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.flows.addon_sending import Prepared
-    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping
@@ -40,7 +42,7 @@ class _Asking:
     def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
         if self.request.source.demo:
             return ("--demo", "--dry-run")  # nothing of it can be changed
-        return reaching.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
+        return opening.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
 
 
 def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
@@ -83,7 +85,7 @@ def _opened(asking: _Asking) -> AddonWorld:
     from kubectl_eksdoc.wiring.addons import Reading
 
     world = reading.opened(asking.request, asking.around, Reading(KINDS, every_object()))
-    saying.told(world, asking.request.options, asking.around)
+    opening.told(world, asking.request.options, asking.around)
     return world
 
 

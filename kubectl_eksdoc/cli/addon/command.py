@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import since_options, values
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import options
 from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
-from kubectl_eksdoc.cli.fleet import options as fleet_options
-from kubectl_eksdoc.cli.fleet.asking import over_fleet
-from kubectl_eksdoc.cli.fleet.passing import Passed
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import fleet as fleet_options
+from kubectl_eksdoc.cli.fleet import over_fleet
+from kubectl_eksdoc.cli.fleet import Passed
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.documents import ADDON_DIFF
+from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF
 
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
@@ -100,7 +103,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
         "input); ADDON: only that one",
     )
-    since_options.add_to(parser)
+    options.add_since_to(parser)
     after.add_to(parser)
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
@@ -117,7 +120,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return after.look_back(after.AfterRequest.from_args(args, words), around)
     apply = apply_options.apply_from(args)
     if apply is not None:
-        since_options.refused_beside("--apply", since_options.since_from(args))
+        options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
     request = Request.from_args(args, words)

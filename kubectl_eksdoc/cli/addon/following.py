@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.run.addon.targets import Health
     from kubectl_eksdoc.flows.addon_sending import Prepared
     from kubectl_eksdoc.flows.addon_update import Following, World
-    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView, WayBackText
     from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping
@@ -101,9 +101,9 @@ def _begun(
 ) -> Doc:
     """The first line of the journal: what somebody else needs who looks at it later. Values as they are stand in the
     file of the way back alone."""
-    from kubectl_eksdoc.core.rules.keeping.secrets import printed
+    from kubectl_eksdoc.core.rules.keeping import printed
     from kubectl_eksdoc.render.addon.commands import as_json
-    from kubectl_eksdoc.render.times import rfc3339
+    from kubectl_eksdoc.render.text import rfc3339
 
     addon, eks, back = ready.plan.facts.addon, world.eks, view.back
     return {
@@ -207,7 +207,7 @@ def look_again(
 def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected, dict[str, Health]]:
     from kubectl_eksdoc.core.run.addon import targets
     from kubectl_eksdoc.core.run.addon.expectations import from_doc
-    from kubectl_eksdoc.host.journals.update_journal import read_update
+    from kubectl_eksdoc.host.journals import read_update
     from kubectl_eksdoc.wiring.addon_updates import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)

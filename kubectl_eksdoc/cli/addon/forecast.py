@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, rights, saying, since_options
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -55,7 +57,7 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         since = _since(world, plans, found.sides) if request.since_when else {}
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
     beside = against(before, world.cluster, plans, request.given, whole) if before is not None else None
@@ -87,9 +89,9 @@ def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
+    from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF
     from kubectl_eksdoc.core.plan.addon.against import as_earlier
-    from kubectl_eksdoc.core.plan.since.made import Of
+    from kubectl_eksdoc.core.plan.since.side import Of
 
     def made(source: SourceChoice) -> Earlier:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
@@ -131,5 +133,5 @@ def _asked(request: Request, around: Surroundings) -> Asked:
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
     """An add-on that was left out is not known."""
-    found = saying.code(each for plan in plans for each in plan.findings)
+    found = opening.code(each for plan in plans for each in plan.findings)
     return exits.UNKNOWN if left_out and found == exits.CLEAN else found

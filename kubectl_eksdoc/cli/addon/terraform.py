@@ -6,10 +6,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli import rights, saying
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.addon import reading
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.since_options import refused_beside, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import refused_beside
+from kubectl_eksdoc.cli.options import since_from
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -84,7 +87,7 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
         judgement = judge_terraform(plan, world, request.addon)
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     view = TerraformView(judgement, world.eks.name, world.cluster, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), saying.code(judgement.every))
+    return Answer(FORMATS.render(view, options.output, look), opening.code(judgement.every))

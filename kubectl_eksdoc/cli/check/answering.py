@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import since_options
+from kubectl_eksdoc.cli import options
 from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import STDIN, Request
-from kubectl_eksdoc.cli.dns.reading import measured_on
+from kubectl_eksdoc.cli.dns.request import measured_on
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -56,7 +56,7 @@ def answered(question: Question, around: Surroundings) -> tuple[CheckWorld, Chec
 
     request = question.request
     world = reading.opened(request, around, question.checks)
-    if opt_ins.PROXY.name in request.without:
+    if permissions.PROXY.name in request.without:
         world = replace(world, karpenter=replace(world.karpenter, proxied=False))
     if request.refresh:
         _refresh(world, around)
@@ -74,9 +74,9 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import UPGRADE_CHECK
+    from kubectl_eksdoc.core.model.snapshots import UPGRADE_CHECK
     from kubectl_eksdoc.core.plan.check.against import as_earlier
-    from kubectl_eksdoc.core.plan.since.made import Of
+    from kubectl_eksdoc.core.plan.since.side import Of
 
     request = question.request
 
@@ -84,7 +84,7 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
         _, plan = answered(question.of_snapshot(source), around)
         return as_earlier(Of(request.earlier, __version__, request.given), plan)
 
-    return since_options.earlier(request.earlier, UPGRADE_CHECK, reading.NAME, around, made)
+    return options.earlier(request.earlier, UPGRADE_CHECK, reading.NAME, around, made)
 
 
 def _ahead(request: Request, world: CheckWorld) -> UsageError:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.opt_in_options import without_from
+from kubectl_eksdoc.cli.options import without_from
 
 if TYPE_CHECKING:  # help must not pay for checks
     from kubectl_eksdoc.core.plan.check.checking import Check

@@ -6,16 +6,22 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opt_in_options, rights, saying, since_options, unknown_options, values
+from kubectl_eksdoc.cli import exits, rights, values
+from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import options as since_options
+from kubectl_eksdoc.cli import options as unknown_options
 from kubectl_eksdoc.cli.check import inside, reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
-from kubectl_eksdoc.cli.fleet import options as fleet_options
-from kubectl_eksdoc.cli.fleet.asking import over_fleet
-from kubectl_eksdoc.cli.fleet.passing import Passed
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import fleet as fleet_options
+from kubectl_eksdoc.cli.fleet import over_fleet
+from kubectl_eksdoc.cli.fleet import Passed
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -78,7 +84,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     SourceOptions.add_to(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
-    since_options.add_to(parser)
+    since_options.add_since_to(parser)
     fleet_options.add_to(parser)
     inside.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
@@ -126,7 +132,7 @@ def _add_judged(parser: Parser) -> None:
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
     _add_what_does_not_count(group)
-    opt_in_options.add_without(group, *opt_ins.SKIPPABLE)
+    opt_in_options.add_without(group, *permissions.SKIPPABLE)
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
@@ -166,7 +172,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
     from kubectl_eksdoc.cli.check.choosing import chosen_from
-    from kubectl_eksdoc.core.model import documents
+    from kubectl_eksdoc.core.model import snapshots
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.against import against
     from kubectl_eksdoc.core.plan.check.areas import Gate
@@ -189,7 +195,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:
-        passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
+        passed = Passed(NAME, snapshots.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
@@ -202,13 +208,13 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         world, plan = answered(question, around)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     since_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
     view = CheckView(plan, request.given, world.recognised, since=beside)
     shown = looks.decide(options, around.stdout, around.environ)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
-    code = exits.FAILS if explained else saying.code(plan.deciding, request.accepted)
+    code = exits.FAILS if explained else opening.code(plan.deciding, request.accepted)
     return Answer(FORMATS.render(view, options.output, shown), code)
 
 

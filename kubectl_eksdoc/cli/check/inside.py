@@ -13,19 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirm_options, confirming, exits, opt_in_options, reaching, rights
+from kubectl_eksdoc.cli import confirming, exits, rights
+from kubectl_eksdoc.cli import options as confirm_options
+from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.confirming import Counted, Given
-from kubectl_eksdoc.cli.in_cluster import options as in_cluster
-from kubectl_eksdoc.cli.in_cluster.applying import Ready, shown_or_created
-from kubectl_eksdoc.cli.in_cluster.options import Inside
-from kubectl_eksdoc.cli.rights import checks as check_rights
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli import in_cluster
+from kubectl_eksdoc.cli.in_cluster import Ready
+from kubectl_eksdoc.cli.in_cluster import shown_or_created
+from kubectl_eksdoc.cli.in_cluster import Inside
+from kubectl_eksdoc.cli.rights import commands as check_rights
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.run_notes import is_namespace
+from kubectl_eksdoc.core.model.journal import is_namespace
 from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.errors import UsageError
 
@@ -33,9 +37,11 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.in_cluster.errand import Errand, Fleet
-    from kubectl_eksdoc.core.plan.in_cluster.jobs import When
-    from kubectl_eksdoc.render.in_cluster import Manifests, Step
+    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.core.plan.in_cluster import Fleet
+    from kubectl_eksdoc.core.plan.in_cluster import When
+    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.render.roles import Step
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
 OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
@@ -84,7 +90,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {SYSTEM})"
     )
-    opt_in_options.add_with(group, "grant it these", opt_ins.SKIPPABLE)
+    opt_in_options.add_with(group, "grant it these", permissions.SKIPPABLE)
     confirm_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 
@@ -94,7 +100,8 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     Raises:
         UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
     """
-    from kubectl_eksdoc.core.plan.in_cluster.jobs import LONGEST_CRON_NAME, When
+    from kubectl_eksdoc.core.plan.in_cluster import LONGEST_CRON_NAME
+    from kubectl_eksdoc.core.plan.in_cluster import When
 
     given = confirm_options.given_from(args, OBJECTS)
     how = in_cluster.from_args(
@@ -143,7 +150,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
 
 
 def _fleet(text: str | None) -> Fleet | None:
-    from kubectl_eksdoc.core.plan.in_cluster.errand import Fleet
+    from kubectl_eksdoc.core.plan.in_cluster import Fleet
 
     if text is None:
         return None
@@ -160,8 +167,8 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     Raises:
         EksdocError: as `applying.shown_or_created`.
     """
-    from kubectl_eksdoc.core.plan.in_cluster.objects import objects
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.core.plan.in_cluster import objects
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
     options = request.options
     if schedules.parse(wanted.when.schedule).after(around.now()) is None:
@@ -182,7 +189,7 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     errand = _errand(request, wanted, who)
     held = () if wanted.fleet is not None else _granted(request, wanted, wanted.opted, checks)
     docs = objects(errand, held, when=wanted.when)
-    reached = reaching.words(request.source, options, who.context)
+    reached = opening.words(request.source, options, who.context)
 
     def confirm() -> None:
         confirming.confirm(who, len(docs), "create", wanted.given, around.ask, of=OBJECTS)
@@ -203,8 +210,9 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
 
 
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster.errand import FOLDER, Errand
-    from kubectl_eksdoc.core.plan.in_cluster.objects import LARGEST
+    from kubectl_eksdoc.core.plan.in_cluster import FOLDER
+    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.core.plan.in_cluster import LARGEST
     from kubectl_eksdoc.host.suppressions import text_of
     from kubectl_eksdoc.render.drain.invocation import option_words
 
@@ -246,7 +254,7 @@ _OTHERS = (
 def _identity(who: Identity, errand: Errand) -> Step:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
     from kubectl_eksdoc.core.model.commands import shell
-    from kubectl_eksdoc.render.in_cluster import Step
+    from kubectl_eksdoc.render.roles import Step
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
     words = ("aws", "eks", "create-pod-identity-association", *where, "--service-account", errand.name)
@@ -266,8 +274,8 @@ def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
 def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple[str, ...]:
     """What its opt-ins allow; and those that it has not, though its checks can use them."""
     granted, every = (
-        opt_ins.opt_ins_of(each.right for each in _granted(request, wanted, opted, checks))
-        for opted in (wanted.opted, opt_ins.NAMES)
+        permissions.opt_ins_of(each.right for each in _granted(request, wanted, opted, checks))
+        for opted in (wanted.opted, permissions.NAMES)
     )
     left = (each for each in every if each not in granted and each.name not in request.without)
     return (
@@ -284,7 +292,10 @@ def _manifests(
     wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str], told: Sequence[str]
 ) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
-    from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
+    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.render.roles import Step
+    from kubectl_eksdoc.render.roles import logs
+    from kubectl_eksdoc.render.roles import taken_away
 
     zone = wanted.when.zone or "UTC"
     what = who.cluster if wanted.fleet is None else f"each of {', '.join(wanted.fleet.keys)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import opening, reaching
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
 
@@ -37,5 +38,5 @@ def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> C
 def reach(request: Request, world: CheckWorld) -> Reach:
     """By which words a command that is proposed leads to the same cluster; one of awscli, to the account that was
     asked."""
-    found = reaching.reach(request.source, request.options, world.cluster.identity.context)
+    found = opening.reach(request.source, request.options, world.cluster.identity.context)
     return replace(found, aws=("--profile", world.profile)) if world.profile else found

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli.completing.candidates import for_command
 from kubectl_eksdoc.cli.completing.cursor import Cursor
 from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
-from kubectl_eksdoc.cli.flags import HONOURED, Takes
+from kubectl_eksdoc.cli.flags import HONOURED
+from kubectl_eksdoc.cli.flags import Takes
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.names import Kind, Name
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.kube.surroundings import Surroundings
+    from kubectl_eksdoc.kube.target import Surroundings
     from kubectl_eksdoc.wiring.names import Beside
 
 _AWS_WAIT_S = 0.3
@@ -40,7 +41,7 @@ class Looking:
         return self._of_cluster(what, cursor, where)
 
     def kubeconfig(self) -> Surroundings:
-        from kubectl_eksdoc.kube.surroundings import Surroundings
+        from kubectl_eksdoc.kube.target import Surroundings
 
         return Surroundings(self.environ, self.home)
 
@@ -59,7 +60,7 @@ class Looking:
     def asked(self, what: Kind, cursor: Cursor, namespace: str = "") -> tuple[Name, ...]:
         """Of the cluster that the flags before the cursor lead to."""
         from kubectl_eksdoc.errors import EksdocError
-        from kubectl_eksdoc.host.background import begun
+        from kubectl_eksdoc.host.endings import begun
         from kubectl_eksdoc.wiring.names import WAIT_S, Asked, Beside, names_of
 
         source = SourceChoice(snapshot=cursor.last("--snapshot"), demo=cursor.switched("--demo"))
@@ -89,9 +90,9 @@ def connection_of(cursor: Cursor) -> Connection:
 
 def _of_kubeconfig(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
     def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-        from kubectl_eksdoc.kube import kubeconfig_names
+        from kubectl_eksdoc.kube import whereabouts
 
-        found: Iterable[Name] = getattr(kubeconfig_names, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
+        found: Iterable[Name] = getattr(whereabouts, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
         return found
 
     return read
@@ -123,13 +124,13 @@ def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.permissions.naming import next_words
+    from kubectl_eksdoc.cli.permissions.rights import next_words
 
     return map(Name, next_words(cursor.names))
 
 
 def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.cli.fault_options import LIST
+    from kubectl_eksdoc.cli.options import LIST
     from kubectl_eksdoc.embedded.faults.registry import ALL
 
     return (Name(LIST, "show all of them"), *(Name(each.name, each.about) for each in ALL))

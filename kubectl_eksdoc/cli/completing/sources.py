@@ -241,7 +241,7 @@ FORMATS: Mapping[str, str] = {
     "drain run": _RUNS,
     "drain resume": _RUNS,
     "drain rollback": _RUNS,
-    "drain status --attach": "cli.run.attach.FORMATS",
+    "drain status --attach": "cli.run.status.FORMATS",
     "drain status": "render.run.status.FORMATS",
     "drain rehearse": "render.rehearsal.FORMATS",
     "rehearse": "render.rehearsal.FORMATS",

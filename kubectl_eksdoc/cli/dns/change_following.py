@@ -13,11 +13,13 @@ from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.request import Request as AddonRequest
-from kubectl_eksdoc.cli.dns.asking import Asking, rendered
+from kubectl_eksdoc.cli.dns.change_options import Asking
+from kubectl_eksdoc.cli.dns.change_options import rendered
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
-from kubectl_eksdoc.cli.dns.reading import ADDON, NAME
+from kubectl_eksdoc.cli.dns.request import ADDON
+from kubectl_eksdoc.cli.dns.request import NAME
 from kubectl_eksdoc.cli.surroundings import Answer
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, LocalJournalError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -25,10 +27,10 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.core.run.addon.ended import Ended
-    from kubectl_eksdoc.core.run.dns.taking_up import Verified
+    from kubectl_eksdoc.core.run.dns import Verified
     from kubectl_eksdoc.flows.dns_change import Ready
-    from kubectl_eksdoc.flows.dns_verify import Verifying
-    from kubectl_eksdoc.host.journals.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.flows.dns import Verifying
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
@@ -47,10 +49,10 @@ class After:
 
     @classmethod
     def of(cls, text: str) -> After:
-        from kubectl_eksdoc.core.model.corefile import Corefile
-        from kubectl_eksdoc.core.rules.corefile.digest import sums
+        from kubectl_eksdoc.core.model.coredns import Corefile
+        from kubectl_eksdoc.core.rules.corefile.edits import sums
         from kubectl_eksdoc.core.rules.corefile.parser import parse
-        from kubectl_eksdoc.core.rules.keeping.secrets import printed_corefile
+        from kubectl_eksdoc.core.rules.keeping import printed_corefile
 
         corefile = parse(text)
         return cls(printed_corefile(text), sums(corefile) if isinstance(corefile, Corefile) else ())
@@ -69,7 +71,7 @@ def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready
         JournalError: it cannot be written down; nothing was sent.
         AwsError, ClusterError: it is not taken.
     """
-    from kubectl_eksdoc.flows.dns_verify import failed_before
+    from kubectl_eksdoc.flows.dns import failed_before
 
     around = asking.around
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
@@ -92,8 +94,8 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
     Raises:
         ClusterError: it would not, or cannot be asked.
     """
-    from kubectl_eksdoc.core.model.applies import Conflicting
-    from kubectl_eksdoc.wiring.dns_change import maps_of
+    from kubectl_eksdoc.core.model.api_objects import Conflicting
+    from kubectl_eksdoc.wiring.dns import maps_of
 
     if ready.config is None:
         return False, "there is nothing to try"
@@ -143,11 +145,12 @@ def _applied(
     keeping: Keeping,
     more: Doc,
 ) -> DnsChangeView:
-    from kubectl_eksdoc.core.model.applies import Conflicting
+    from kubectl_eksdoc.core.model.api_objects import Conflicting
     from kubectl_eksdoc.flows.dns_change import config_map
     from kubectl_eksdoc.render.addon.commands import as_json
-    from kubectl_eksdoc.render.dns_change.commands import back_of_map
-    from kubectl_eksdoc.wiring.dns_change import journal_of, maps_of
+    from kubectl_eksdoc.render.dns_change.table import back_of_map
+    from kubectl_eksdoc.wiring.dns import journal_of
+    from kubectl_eksdoc.wiring.dns import maps_of
 
     texts, config = ready.change.corefile, ready.config
     assert texts is not None and config is not None, "something is applied"
@@ -178,7 +181,7 @@ def _note(asking: Asking, journal: UpdateJournalFile, entry: Doc) -> None:
 
 
 def _begun(asking: Asking, world: AddonWorld, keeping: Keeping) -> Doc:
-    from kubectl_eksdoc.render.times import rfc3339
+    from kubectl_eksdoc.render.text import rfc3339
 
     return {
         "run": keeping.run,
@@ -203,9 +206,9 @@ def _looked_at(
     from kubectl_eksdoc.core.model.commands import Reach
     from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
-    from kubectl_eksdoc.core.run.dns.judged import judged
-    from kubectl_eksdoc.core.run.dns.taking_up import Wanted
-    from kubectl_eksdoc.flows.dns_verify import verified
+    from kubectl_eksdoc.core.run.dns import judged
+    from kubectl_eksdoc.core.run.dns import Wanted
+    from kubectl_eksdoc.flows.dns import verified
 
     ended = view.ended
     undone = ended is not None and not ended.whole  # whoever has stopped to follow it looks at no pods either
@@ -228,7 +231,7 @@ def _looked_at(
 def code(view: DnsChangeView, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
     from kubectl_eksdoc.core.model.findings import Status
-    from kubectl_eksdoc.core.run.dns.taking_up import Taken
+    from kubectl_eksdoc.core.run.dns import Taken
 
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
@@ -253,12 +256,13 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 
 @contextmanager
 def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
-    from kubectl_eksdoc.core.run.dns.telling import metrics_port
-    from kubectl_eksdoc.flows.dns_verify import NO_METRICS, Verifying
-    from kubectl_eksdoc.wiring.dns_change import resolvers_of
+    from kubectl_eksdoc.core.run.dns import metrics_port
+    from kubectl_eksdoc.flows.dns import NO_METRICS
+    from kubectl_eksdoc.flows.dns import Verifying
+    from kubectl_eksdoc.wiring.dns import resolvers_of
 
     around = asking.around
-    connection, left_out = asking.request.options.connection, opt_ins.PROXY.name in asking.request.without
+    connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
     with around.edges.told_to_stop() as told, closing(resolvers_of(connection, _listed(asking))) as resolvers:
         yield Verifying(
             resolvers,
@@ -274,7 +278,7 @@ def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
 def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.core.plan.dns.facts import dns_pods
+    from kubectl_eksdoc.core.plan.dns.deployed import dns_pods
 
     def listed() -> tuple[Pod, ...] | Unknown:
         options, source = asking.request.options, asking.request.source
@@ -295,7 +299,7 @@ def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
         Drifted: it is of another cluster.
     """
     from kubectl_eksdoc.render.dns_change import DnsChangeView
-    from kubectl_eksdoc.wiring.dns_change import journal_of
+    from kubectl_eksdoc.wiring.dns import journal_of
 
     keeping = asking.around.edges.keeping(apply.resume, "", asking.around.environ)
     options = {**asking.request.given, "apply": True, "resume": apply.resume}
@@ -323,8 +327,8 @@ def _of_update(view: DnsChangeView, again: UpdateView, ended: Ended) -> DnsChang
 
 
 def _read_map(keeping: Keeping, world: AddonWorld) -> Doc:
-    from kubectl_eksdoc.host.journals.update_journal import read_update
-    from kubectl_eksdoc.wiring.dns_change import folder_of
+    from kubectl_eksdoc.host.journals import read_update
+    from kubectl_eksdoc.wiring.dns import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), None)
@@ -350,7 +354,7 @@ def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
     """
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.plan.dns.deployed import corefile_of
-    from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
+    from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
 
     dns, live = begun.get("dns"), corefile_of(world.objects.one(CONFIG))
     if isinstance(live, Unknown):

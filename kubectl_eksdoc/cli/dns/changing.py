@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import opening as saying
 from kubectl_eksdoc.cli.addon import reading as addon_reading
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
-from kubectl_eksdoc.cli.dns.asking import Asking, Request, as_data, rendered
+from kubectl_eksdoc.cli.dns.change_options import Asking
+from kubectl_eksdoc.cli.dns.change_options import Request
+from kubectl_eksdoc.cli.dns.change_options import as_data
+from kubectl_eksdoc.cli.dns.change_options import rendered
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
-from kubectl_eksdoc.cli.dns.reading import ADDON, NAME, measured_on
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.dns.request import ADDON
+from kubectl_eksdoc.cli.dns.request import NAME
+from kubectl_eksdoc.cli.dns.request import measured_on
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+import argparse
+from kubectl_eksdoc.cli import options as confirm_options
+from kubectl_eksdoc.cli.confirming import CHANGES
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
+if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
+
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run asks nobody; --dry-run=server asks the server"
@@ -117,7 +126,8 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.addon.judging import calls
     from kubectl_eksdoc.flows.dns_change import config_map, resets
-    from kubectl_eksdoc.render.dns_change import DnsChangeView, commands
+    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.render.dns_change import table as commands
 
     change, plan = ready.change, ready.plan
     apply = asking.apply or DnsApply()
@@ -206,3 +216,13 @@ def _preview(asking: Asking, view: DnsChangeView) -> str:
     around = asking.around
     look = looks.decide(asking.request.options, around.stderr, around.environ)
     return FORMATS.render(view, "wide" if asking.output == "wide" else "table", look)
+
+
+# The flags of every face of ``coredns-lameduck`` that changes something: how it is confirmed, or only shown.
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Before anything is changed")
+    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    confirm_options.add_confirmation(group, CHANGES, unless)
+    confirm_options.add_dry_run(group, "show what would be done", "ask the server whether it would take it")

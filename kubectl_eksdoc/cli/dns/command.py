@@ -6,16 +6,25 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirm_options, opt_in_options, rights, saying, unknown_options
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import options as confirm_options
+from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import options as unknown_options
 from kubectl_eksdoc.cli.confirming import CHANGES
-from kubectl_eksdoc.cli.dns import change_options, changing_options, file, measure_options, reading
+from kubectl_eksdoc.cli.dns import change_options, file
+from kubectl_eksdoc.cli.dns import changing as changing_options
+from kubectl_eksdoc.cli.dns import measuring as measure_options
+from kubectl_eksdoc.cli.dns import request as reading
 from kubectl_eksdoc.cli.dns.changing import changing
 from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
@@ -63,7 +72,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("What is judged")
     unknown_options.add_accepted(group, _codes, "CoreDNS")
-    opt_in_options.add_without(group, opt_ins.PROXY.name)
+    opt_in_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
     measure_options.add_to(parser)
@@ -97,7 +106,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.dns.plan import plan_dns
-    from kubectl_eksdoc.render.dns import FORMATS, DnsView
+    from kubectl_eksdoc.render.dns import FORMATS
+    from kubectl_eksdoc.render.dns import DnsView
 
     options = request.options
     FORMATS.check(options.output)
@@ -107,7 +117,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         plan = plan_dns(reading.facts_of(world, reach.ours, request.without, reading.measured_on(around)), reach)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     look = looks.decide(options, around.stdout, around.environ)
     view = DnsView(plan, request.given, world.recognised)
-    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))
+    return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))

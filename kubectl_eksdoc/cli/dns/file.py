@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import saying
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.errors import UsageError
@@ -47,7 +48,8 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
     """
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.dns.file import read_corefile
-    from kubectl_eksdoc.render.corefile import FORMATS, CorefileView
+    from kubectl_eksdoc.render.corefile import FORMATS
+    from kubectl_eksdoc.render.corefile import CorefileView
 
     if not SourceOptions.from_args(args).choice.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
     look = looks.decide(options, around.stdout, around.environ)
     text = FORMATS.render(CorefileView(read, given), options.output, look)
-    return Answer(text, saying.code(read.findings, accepted))
+    return Answer(text, opening.code(read.findings, accepted))
 
 
 def _version(text: str) -> Version:

@@ -12,9 +12,9 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import confirm
-from kubectl_eksdoc.cli.metadata import reading
+from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
-from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata.probing import Active
 from kubectl_eksdoc.cli.metadata.probing import manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround
@@ -24,11 +24,13 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalErro
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.asked import Absent, Unknown
+    from kubectl_eksdoc.core.model.asked import Absent
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.aws.machines import Instance
-    from kubectl_eksdoc.core.model.metadata_acts import Act
-    from kubectl_eksdoc.core.run.metadata.became import Done, Part
-    from kubectl_eksdoc.flows.metadata_fix.template import Past
+    from kubectl_eksdoc.core.model.metadata import Act
+    from kubectl_eksdoc.core.run.metadata import Done
+    from kubectl_eksdoc.core.run.metadata import Part
+    from kubectl_eksdoc.flows.metadata_fix.steps import Past
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
@@ -70,14 +72,14 @@ def _token(run: str) -> str:
 
 
 def _path(keeping: Keeping) -> str:
-    from kubectl_eksdoc.wiring.metadata_fixes import journal_of
+    from kubectl_eksdoc.wiring.metadata import journal_of
 
     return str(journal_of(keeping).path)
 
 
 def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surroundings) -> Doc:
     """The first line of the journal: what somebody else needs who goes on with it, or back."""
-    from kubectl_eksdoc.render.times import rfc3339
+    from kubectl_eksdoc.render.text import rfc3339
 
     eks = _believed(world).cluster
     return {
@@ -106,7 +108,9 @@ def _followed(
 ) -> Iterator[FixWorld]:
     """The edges, while the process takes Ctrl-C as a word to stop between two steps."""
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-    from kubectl_eksdoc.wiring.metadata_fixes import changes_of, journal_of, node_classes_of
+    from kubectl_eksdoc.wiring.metadata import changes_of
+    from kubectl_eksdoc.wiring.metadata import journal_of
+    from kubectl_eksdoc.wiring.metadata import node_classes_of
 
     believed = _believed(world)
 
@@ -136,7 +140,7 @@ def _proofs(
     around: Surroundings,
 ) -> tuple[Part, ...]:
     from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.flows.metadata_fix.proving import proofs
+    from kubectl_eksdoc.flows.metadata_fix.carrying_out import proofs
 
     manner, connection = manner_of(request, active), request.options.connection
     ground = around.edges.open_ground(connection, manner.namespace)
@@ -154,7 +158,7 @@ def _members(
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.plan.metadata.sources import instance_of
     from kubectl_eksdoc.errors import ClusterError
-    from kubectl_eksdoc.wiring.metadata_fixes import changes_of
+    from kubectl_eksdoc.wiring.metadata import changes_of
 
     try:
         cluster = around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
@@ -167,9 +171,10 @@ def _members(
 
 
 def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple[str, ...]]:
-    """As `flows.metadata_fix.trying.tried`."""
-    from kubectl_eksdoc.flows.metadata_fix.trying import tried as asked
-    from kubectl_eksdoc.wiring.metadata_fixes import changes_of, node_classes_of
+    """As `flows.metadata_fix.steps.tried`."""
+    from kubectl_eksdoc.flows.metadata_fix.steps import tried as asked
+    from kubectl_eksdoc.wiring.metadata import changes_of
+    from kubectl_eksdoc.wiring.metadata import node_classes_of
 
     aws = changes_of(_believed(world))
     with closing(node_classes_of(request.options.connection)) as classes:
@@ -187,7 +192,8 @@ def resumed(
     """
     from kubectl_eksdoc.flows.metadata_fix.carrying_out import go_on
     from kubectl_eksdoc.render.metadata_fix import FixView
-    from kubectl_eksdoc.render.metadata_fix.words import action, head
+    from kubectl_eksdoc.render.metadata_fix.table import action
+    from kubectl_eksdoc.render.metadata_fix.table import head
 
     keeping = around.edges.keeping(fix.resume, "", around.environ)
     begun, act, past = _read(keeping, world)
@@ -204,10 +210,10 @@ def resumed(
 
 
 def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
-    from kubectl_eksdoc.core.run.metadata.kept import from_doc
-    from kubectl_eksdoc.flows.metadata_fix.template import Past
-    from kubectl_eksdoc.host.journals.update_journal import read_update
-    from kubectl_eksdoc.wiring.metadata_fixes import folder_of
+    from kubectl_eksdoc.core.run.metadata import from_doc
+    from kubectl_eksdoc.flows.metadata_fix.steps import Past
+    from kubectl_eksdoc.host.journals import read_update
+    from kubectl_eksdoc.wiring.metadata import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), {})

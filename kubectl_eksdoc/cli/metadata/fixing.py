@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import opening as saying
 from kubectl_eksdoc.cli.confirming import confirm
-from kubectl_eksdoc.cli.metadata import fix_following, reading
+from kubectl_eksdoc.cli.metadata import fix_following
+from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
-from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata.probing import Active
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+import argparse
+from kubectl_eksdoc.cli import options as confirm_options
+from kubectl_eksdoc.cli.confirming import NODES
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.plan.metadata.fixes.chosen import Chosen
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import Chosen
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
+
 
 COMMAND = f"{reading.NAME} --apply"
 _PROVES_LITTLE = (
@@ -86,7 +91,8 @@ def _fixed(
     if shown.forbidden:
         around.note(f"nothing is done: {shown.forbidden}")
         return Answer(_as_data(request, view, around), exits.FAILS)
-    from kubectl_eksdoc.render.metadata_fix.words import action, head
+    from kubectl_eksdoc.render.metadata_fix.table import action
+    from kubectl_eksdoc.render.metadata_fix.table import head
 
     act = shown.chosen.act
     around.note(f"{head(act)}:")
@@ -108,7 +114,9 @@ def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
         UsageError: there is no such fix, or not one.
     """
     from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-    from kubectl_eksdoc.core.plan.metadata.fixes.chosen import NotChosen, chosen, forbidden
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import NotChosen
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import chosen
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import forbidden
     from kubectl_eksdoc.flows.metadata import plan_imds
 
     plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops, world.inside)
@@ -159,3 +167,12 @@ def _preview(request: Request, view: FixView, around: Surroundings) -> str:
 
     look = looks.decide(request.options, around.stderr, around.environ)
     return FORMATS.render(view, "wide" if request.options.output == "wide" else "table", look)
+
+
+# The flags of every face of ``imds-probe`` that changes something: how it is confirmed, and that it is only shown.
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Before anything is changed")
+    confirm_options.add_confirmation(group, NODES, "exactly N nodes are probed, changed or replaced")
+    confirm_options.add_dry_run(group, "show what would be done", "ask the servers whether they would take it")

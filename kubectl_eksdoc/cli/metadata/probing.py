@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
+from dataclasses import dataclass
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.options import given_from
+from kubectl_eksdoc.cli.confirming import NODES, Given
+from kubectl_eksdoc.errors import UsageError
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import opening as saying
 from kubectl_eksdoc.cli.confirming import confirm
-from kubectl_eksdoc.cli.metadata import reading
-from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
+if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.kinds import Resource
@@ -26,8 +31,91 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.flows.ports import ProbeGround
     from kubectl_eksdoc.render.look import Look
     from kubectl_eksdoc.render.metadata_probe import ProbeView
-
     Render = Callable[[ProbeView, str, Look], str]
+
+
+# The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
+
+
+WAIT_S = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """`image` and `namespace` "": the usual ones. `dry`: ``client``, ``server`` or "" (no dry run)."""
+
+    every: bool
+    image: str
+    namespace: str
+    wait_s: float
+    given: Given
+    dry: str
+
+    @property
+    def flags(self) -> dict[str, object]:
+        """As they were given, by the names of the flags."""
+        said: dict[str, object] = {
+            "active": True,
+            "all-nodes": self.every,
+            "image": self.image,
+            "probe-namespace": self.namespace,
+            "wait-for": values.duration_text(self.wait_s),
+            "dry-run": self.dry,
+        }
+        return {name: value for name, value in said.items() if value}
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Measuring it from pods (makes pods, and deletes them)")
+    group.add_argument(
+        "--active",
+        action="switch",
+        default=False,
+        help="ask the service from two pods on one node of each kind: on a network of their own, and on the node's",
+    )
+    group.add_argument("--all-nodes", action="switch", default=False, help="on every node, not one of each kind")
+    group.add_argument(
+        "--image",
+        metavar="IMAGE",
+        default="",
+        help="what the pods run; it needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
+    )
+    group.add_argument(
+        "--probe-namespace",
+        metavar="NAME",
+        default="",
+        help="where the pods are made (default: that of pod/NAME if one is named, else 'default'); one whose pod "
+        "security allows the host's network tells more",
+    )
+    group.add_argument(
+        "--wait-for",
+        type=values.some_seconds,
+        default=WAIT_S,
+        metavar="TIME",
+        help=f"how long the pods of a node may take, pulling the image included (default: "
+        f"{values.duration_text(WAIT_S)})",
+    )
+
+
+def active_from(args: argparse.Namespace, named: bool) -> Active | None:
+    """None: nothing is to be measured. `named`: a pod or nodes are.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    dry = "" if args.dry == "none" else str(args.dry)
+    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given_from(args, NODES), dry)
+    if args.active:
+        if found.every and named:
+            raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
+        return found
+    if found != Active(False, "", "", WAIT_S, Given(), ""):
+        raise UsageError(
+            "flags that make or change something are given without --active and without --apply",
+            "Add --active to measure it from pods, or --apply --fix NAME to mend it.",
+        )
+    return None
+
 
 COMMAND = "imds-probe --active"
 _PROVES_LITTLE = (
@@ -65,7 +153,8 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.metadata_probe import FORMATS, MANIFESTS
+    from kubectl_eksdoc.render.metadata_probe import FORMATS
+    from kubectl_eksdoc.render.metadata_probe import MANIFESTS
 
     (MANIFESTS if active.dry == "client" else FORMATS).check(request.options.output)
     if not request.source.live and active.dry != "client":
@@ -134,7 +223,9 @@ def manner_of(request: Request, active: Active) -> Manner:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE, NAMESPACE, Manner
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import NAMESPACE
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
 
     of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
@@ -147,8 +238,9 @@ def _every(asking: _Asking) -> bool:
 def _dry(asking: _Asking, read: _Read) -> Answer:
     """What would be made, for kubectl; nobody is asked."""
     from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.plan.metadata.probing.plan import plan_probe
-    from kubectl_eksdoc.render.metadata_probe import MANIFESTS, ProbeView
+    from kubectl_eksdoc.core.plan.metadata.probing.result import plan_probe
+    from kubectl_eksdoc.render.metadata_probe import MANIFESTS
+    from kubectl_eksdoc.render.metadata_probe import ProbeView
 
     unasked = Unknown("the cluster was not asked")
     probe = asking.around.edges.new_probe_id()
@@ -161,8 +253,11 @@ def _dry(asking: _Asking, read: _Read) -> Answer:
 
 def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-    from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
-    from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
+    from kubectl_eksdoc.flows.metadata_probe import prepared
+    from kubectl_eksdoc.flows.metadata_probe import probed
+    from kubectl_eksdoc.flows.metadata_probe import tried
+    from kubectl_eksdoc.render.metadata_probe import FORMATS
+    from kubectl_eksdoc.render.metadata_probe import ProbeView
 
     around, cluster = asking.around, read.cluster
     probe = around.edges.new_probe_id()

@@ -6,14 +6,24 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.since_options import since_from
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import since_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening as reaching
+from kubectl_eksdoc.cli import opening as saying
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.kinds import Resource
 
-if TYPE_CHECKING:  # help must not pay for plans
+if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
+    from kubectl_eksdoc.flows.metadata import Scope
+    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+
 
 _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
 _WORKLOADS = {
@@ -92,3 +102,39 @@ def _named(word: str) -> tuple[str, str]:
         hint = "Or deploy/NAME, ds/NAME, sts/NAME. Name none for the whole cluster."
         raise UsageError(f"{word!r} is neither pod/NAME nor node/NAME", hint)
     return kind, name
+
+
+# What every face of ``imds-probe`` reads: the cluster, what of it is asked about, and AWS's side of it.
+
+
+NAME = "imds-probe"
+
+
+def opened(request: Request, around: Surroundings, kinds: Sequence[Resource] = ()) -> MetadataWorld:
+    """`kinds`: what is read of the cluster, () for all that is judged by.
+
+    Raises:
+        EksdocError: as `wiring.metadata.open_metadata`.
+    """
+    from kubectl_eksdoc.flows.metadata import KINDS
+
+    return opening.opened(around.open_metadata, request, around, kinds or KINDS)
+
+
+def scope(request: Request) -> Scope:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.flows.metadata import Scope
+    from kubectl_eksdoc.wiring.metadata import namespace_of
+
+    options = request.options
+    named = bool(request.pod or request.workload)
+    there = options.namespace or (namespace_of(request.source, options.connection) if named else "")
+    return Scope(request.pod, there, request.nodes, request.groups, request.workload)
+
+
+def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:
+    """The words that lead to the same cluster once more."""
+    return reaching.with_aws(request.source, request.options, world.cluster.identity.context)

@@ -10,7 +10,7 @@ from kubectl_eksdoc.cli.permissions.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
+    from kubectl_eksdoc.core.plan.permissions import Wanted
     from kubectl_eksdoc.render.look import Look
 
 
@@ -21,11 +21,13 @@ def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) 
         UsageError: there is no such output format.
     """
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.cluster import Cluster, Source
-    from kubectl_eksdoc.core.plan.permissions.held import held
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.cluster import Source
+    from kubectl_eksdoc.core.plan.permissions import held
+    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.permissions import CHECK_FORMATS, CheckView
+    from kubectl_eksdoc.render.permissions import CHECK_FORMATS
+    from kubectl_eksdoc.render.permissions import CheckView
 
     options = request.options
     CHECK_FORMATS.check(options.output)

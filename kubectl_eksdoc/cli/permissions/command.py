@@ -9,11 +9,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import opt_in_options, values
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import options
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.permissions import naming
-from kubectl_eksdoc.cli.permissions.naming import Grown, Invocation
+from kubectl_eksdoc.cli.permissions import rights
+from kubectl_eksdoc.cli.permissions.rights import Grown
+from kubectl_eksdoc.cli.permissions.rights import Invocation
 from kubectl_eksdoc.cli.permissions.request import (
     JOURNAL,
     KARPENTER,
@@ -24,14 +28,14 @@ from kubectl_eksdoc.cli.permissions.request import (
     subject,
 )
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.opt_ins import OptIn
-    from kubectl_eksdoc.core.plan.permissions.wanted import Wanted
+    from kubectl_eksdoc.core.model.permissions import OptIn
+    from kubectl_eksdoc.core.plan.permissions import Wanted
     from kubectl_eksdoc.render.look import Look
 
 NAME = "permissions"
@@ -82,7 +86,7 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
         metavar="KIND:NAME",
         help="print bindings, too: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
     )
-    opt_in_options.add_with(group, "also grant these")
+    options.add_with(group, "also grant these")
     group.add_argument(
         JOURNAL,
         default="",
@@ -130,8 +134,12 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.permissions.gathering import cautions, doubts, reading, wanted
-    from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
+    from kubectl_eksdoc.cli.permissions.rights import cautions
+    from kubectl_eksdoc.cli.permissions.rights import doubts
+    from kubectl_eksdoc.cli.permissions.rights import reading
+    from kubectl_eksdoc.cli.permissions.rights import wanted
+    from kubectl_eksdoc.render.permissions import FORMATS
+    from kubectl_eksdoc.render.permissions import PermissionsView
 
     request = Request.from_args(args, words, grown)
     commands = request.commands or reading()
@@ -149,9 +157,9 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     FORMATS.check(request.options.output)
     warned = cautions(found)
     offered = tuple(
-        each for each in wanted(commands, request.places, opt_ins.NAMES).opt_ins if each not in found.opt_ins
+        each for each in wanted(commands, request.places, permissions.NAMES).opt_ins if each not in found.opt_ins
     )
-    known = () if request.commands else map(naming.plain, naming.known())
+    known = () if request.commands else map(rights.plain, rights.known())
     each = tuple(wanted([one], request.places, request.opted) for one in known)
     view = PermissionsView(
         role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
@@ -190,7 +198,8 @@ def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -
     Raises:
         UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
     """
-    from kubectl_eksdoc.core.plan.permissions.policy import LONGEST, policies
+    from kubectl_eksdoc.core.plan.permissions import LONGEST
+    from kubectl_eksdoc.core.plan.permissions import policies
     from kubectl_eksdoc.render.encode import to_json
 
     parts = policies(found.actions, request.place)

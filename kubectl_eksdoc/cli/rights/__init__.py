@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.cli.rights import asked, checks, drains, placing, probes
-from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
-from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
+from kubectl_eksdoc.cli.rights import asked
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN
+from kubectl_eksdoc.cli.rights.commands import MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.core.model.permissions import Need
+from kubectl_eksdoc.core.model.permissions import Needs
+from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.errors import Forbidden
 
 ACCESS_REVIEWS = Resource(
@@ -44,48 +50,48 @@ __all__ = [
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     **asked.BY_COMMAND,
-    "check": checks.ASKED,
-    "check --changed-since": checks.ASKED_OF_CHANGES,
-    "check --fleet": checks.ASKED,
+    "check": commands.ASKED,
+    "check --changed-since": commands.ASKED_OF_CHANGES,
+    "check --fleet": commands.ASKED,
     "addon-diff --fleet": asked.BY_COMMAND["addon-diff"],
     "imds-probe --fleet": asked.BY_COMMAND["imds-probe"],
-    "snapshot": tuple(dict.fromkeys((*checks.ASKED, *checks.ASKED_OF_CHANGES))),
+    "snapshot": tuple(dict.fromkeys((*commands.ASKED, *commands.ASKED_OF_CHANGES))),
     "check --refresh-insights": (questions.REFRESH_INSIGHTS, questions.INSIGHTS_REFRESH),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs. Those of a flag are asked
 besides those of the command without it."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
-    "drain plan": drains.PLAN,
-    "rehearse": drains.PLAN,
-    "addon-diff": probes.ADDON_DIFF,
-    "addon-diff --after": probes.ADDON_AFTER,
-    "addon-diff --apply": probes.ADDON_DIFF,
-    "imds-probe": probes.IMDS_PROBE,
-    "imds-probe --apply": probes.IMDS_FIX,
-    "imds-probe --active": probes.IMDS_ACTIVE,
-    "coredns-lameduck": probes.COREDNS,
-    **dict.fromkeys(asked.WISHES, probes.COREDNS_WISH),
-    "coredns-lameduck --apply": probes.COREDNS_CHANGE,
-    "interruption": probes.INTERRUPTION,
-    "coredns-lameduck --measure": probes.DNS_MEASURE,
-    "check": checks.CHECK,
-    "check --changed-since": checks.CHANGED,
+    "drain plan": commands.PLAN,
+    "rehearse": commands.PLAN,
+    "addon-diff": commands.ADDON_DIFF,
+    "addon-diff --after": commands.ADDON_AFTER,
+    "addon-diff --apply": commands.ADDON_DIFF,
+    "imds-probe": commands.IMDS_PROBE,
+    "imds-probe --apply": commands.IMDS_FIX,
+    "imds-probe --active": commands.IMDS_ACTIVE,
+    "coredns-lameduck": commands.COREDNS,
+    **dict.fromkeys(asked.WISHES, commands.COREDNS_WISH),
+    "coredns-lameduck --apply": commands.COREDNS_CHANGE,
+    "interruption": commands.INTERRUPTION,
+    "coredns-lameduck --measure": commands.DNS_MEASURE,
+    "check": commands.CHECK,
+    "check --changed-since": commands.CHANGED,
     # In each of its clusters a fleet needs what the command needs in one, and nothing besides.
-    "check --fleet": checks.CHECK,
-    "addon-diff --fleet": probes.ADDON_DIFF,
-    "imds-probe --fleet": probes.IMDS_PROBE,
-    "snapshot": checks.SNAPSHOT,
-    "check --in-cluster": placing.CHECK,
-    "drain run": drains.RUN,
-    "drain run --in-cluster": placing.RUN,
-    "drain resume": drains.RUN,
-    "drain rollback": drains.ROLLBACK,
-    "drain status": drains.STATUS,
-    "completion": drains.NAMES,
-    "drain status --attach": drains.ATTACHED,
-    "drain pause": drains.ASK,
-    "drain abort": drains.ASK,
+    "check --fleet": commands.CHECK,
+    "addon-diff --fleet": commands.ADDON_DIFF,
+    "imds-probe --fleet": commands.IMDS_PROBE,
+    "snapshot": commands.SNAPSHOT,
+    "check --in-cluster": commands.PLACING_CHECK,
+    "drain run": commands.RUN,
+    "drain run --in-cluster": commands.PLACING_RUN,
+    "drain resume": commands.RUN,
+    "drain rollback": commands.ROLLBACK,
+    "drain status": commands.STATUS,
+    "completion": commands.NAMES,
+    "drain status --attach": commands.ATTACHED,
+    "drain pause": commands.ASK,
+    "drain abort": commands.ASK,
     "permissions --check": (Right("create", ACCESS_REVIEWS, True),),
 }
 
@@ -116,7 +122,7 @@ def needs(journal: str) -> Needs:
     the runs' journal."""
     planned = tuple(Need(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
     for_plan = {need.permission for need in planned}
-    run = (_permission(right, journal if right.journal else "") for right in drains.RUN if right.required)
+    run = (_permission(right, journal if right.journal else "") for right in commands.RUN if right.required)
     return Needs(planned, tuple(Need(each, "no run") for each in dict.fromkeys(run) if each not in for_plan))
 
 
@@ -133,7 +139,7 @@ def _permission(right: Right, namespace: str) -> Permission:
 def codes_lost(right: Right) -> tuple[str, ...]:
     """The finding codes that are unknown without it. They are those of drains: a right that another command has for
     something else says what that is."""
-    of_drains = right in (*DRAIN_PLAN, *drains.READ_FOR_RUNS)
+    of_drains = right in (*DRAIN_PLAN, *commands.READ_FOR_RUNS)
     return right.unknown_without if of_drains or not right.lost else ()
 
 
@@ -149,7 +155,7 @@ def explained(error: Forbidden, command: str) -> Forbidden:
     rights = BY_COMMAND[command]
     if error.missing not in map(str, rights):
         return error
-    hint = opt_ins.how_to(error.missing, command)
+    hint = permissions.how_to(error.missing, command)
     if hint and hint in error.hint:
         return error
     if not hint:

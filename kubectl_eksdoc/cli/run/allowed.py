@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from kubectl_eksdoc.errors import UsageError
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions as opt_ins
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+
+
+# Whether anything may be changed from this environment.
+
+
+READ_ONLY = "EKSDOC_READ_ONLY"
+
+_OFF = ("", "0", "false", "no", "off")
+
+
+def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain plan and rehearse read only") -> None:
+    """`instead`: what reads only, a clause.
+
+    Raises:
+        UsageError: the environment refuses every change.
+    """
+    if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
+        raise UsageError(
+            f"{what} changes the cluster, and {READ_ONLY} is set in the environment",
+            f"Unset {READ_ONLY} for this command if you mean it; {instead}.",
+        )
 
 
 def check_allowed(

@@ -12,33 +12,40 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import confirming, rights
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run import given_back, new_run, rest
+from kubectl_eksdoc.cli.run import new_run, rest
+from kubectl_eksdoc.cli.run import rollback
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.run.rest import Rest
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Prepared
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Live
+from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.run.state import Prepared
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from kubectl_eksdoc.wiring.runs import Hooks
+from kubectl_eksdoc.wiring.runs import Keeping
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.flows.run.trying import Tried
+    from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
 
 class RunDesk:
-    """A `tui.run.desk.Desk`. Mutable. `reach` says how the cluster is reached, when that is asked first; `speed`: so
+    """A `tui.run.state.Desk`. Mutable. `reach` says how the cluster is reached, when that is asked first; `speed`: so
     many seconds of it pass in one of ours."""
 
     def __init__(
@@ -59,7 +66,7 @@ class RunDesk:
         return self._live
 
     def try_first(self, shown: DrainView) -> Tried:
-        from kubectl_eksdoc.flows.run.trying import try_first
+        from kubectl_eksdoc.flows.run.running import try_first
 
         try:
             return try_first(shown.plan, self._around.edges.open_trial(self._reach().connection))
@@ -147,17 +154,17 @@ class RunDesk:
         from kubectl_eksdoc.core.model import kinds
 
         self._check_free()
-        check_writable(self._around.environ, given_back.COMMAND)
+        check_writable(self._around.environ, rollback.COMMAND)
         notes, request = _Notes(self._around), self._request(run)
         try:
             runs = self._around.edges.open_runs(request.options.connection, self._keeping(""))
             reader = self._around.open_reader(SourceChoice(), request.options.connection, None)
             cluster = reader.read((kinds.NODES,))
-            which = given_back.to_give_back_of(runs, cluster.nodes, request, notes.around)
+            which = rollback.to_give_back_of(runs, cluster.nodes, request, notes.around)
             if which.nodes:
-                given_back.check_rights(request, notes.around)
+                rollback.check_rights(request, notes.around)
         except Forbidden as error:
-            raise rights.explained(error, given_back.COMMAND) from error
+            raise rights.explained(error, rollback.COMMAND) from error
         if not which.nodes:
             raise UsageError(f"run {run} has changed no node that is not given back")
         if which.drained != len(which.nodes):
@@ -169,11 +176,11 @@ class RunDesk:
         def begin() -> Live:
             def carry(face_of: FaceOf) -> Outcome:
                 around, keeping = notes.around, self._keeping(run)
-                given_back.ask_to_end(which, runs, request, around)
-                carrying = Carrying(given_back.COMMAND, around, request.options, keeping, Hooks(), face_of)
-                back = given_back.given_back(which, request, carrying, around)
+                rollback.ask_to_end(which, runs, request, around)
+                carrying = Carrying(rollback.COMMAND, around, request.options, keeping, Hooks(), face_of)
+                back = rollback.given_back(which, request, carrying, around)
                 said = f"{len(back.restored)} of {len(which.nodes)} nodes are as they were before"
-                more = (*given_back.said_of(back), given_back.DO_NOT_MOVE_BACK)
+                more = (*rollback.said_of(back), rollback.DO_NOT_MOVE_BACK)
                 return Outcome(said, more, bad=bool(back.left))
 
             return self._begin(run, Kind.GIVE_BACK, None, carry)
@@ -267,8 +274,8 @@ class _Notes(io.StringIO):
 
 
 def _outcome(view: RunView) -> Outcome:
-    from kubectl_eksdoc.render.run import words
+    from kubectl_eksdoc.render.run import table
     from kubectl_eksdoc.render.run.view import Outcome as Came
 
     doubt = bool(view.record.record.pending or view.record.record.coming)
-    return Outcome(words.verdict(view), words.against_plan(view), view, view.outcome is not Came.DONE, doubt)
+    return Outcome(table.verdict(view), table.against_plan(view), view, view.outcome is not Came.DONE, doubt)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Surroundings
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from kubectl_eksdoc.cli import confirming, drain_options, exits
-from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
-from kubectl_eksdoc.cli.in_cluster import options as in_cluster
-from kubectl_eksdoc.cli.in_cluster.options import Inside
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import confirming, exits
+from kubectl_eksdoc.cli import drain as drain_options
+from kubectl_eksdoc.cli.drain import PlanRequest
+from kubectl_eksdoc.cli.drain import exit_code
+from kubectl_eksdoc.cli.drain import tell
+from kubectl_eksdoc.cli import in_cluster
+from kubectl_eksdoc.cli.in_cluster import Inside
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run import carry_on
+from kubectl_eksdoc.cli.run import rest as carry_on
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.run.new_run import (
@@ -28,17 +40,33 @@ from kubectl_eksdoc.cli.run.new_run import (
     check_rights,
     read_and_plan,
 )
-from kubectl_eksdoc.cli.run.prompt import show_in_short
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
+
+
+# The summary that stands directly above the prompt of a drain.
+
+
+def show_in_short(
+    view: DrainView, options: GlobalOptions, limits: Limits, reached_by: Sequence[str], around: Surroundings
+) -> None:
+    """It is no answer, so it goes to stderr; `reached_by`: the words that lead to the cluster and the journal."""
+    from kubectl_eksdoc.render.drain.confirmation import confirmation
+
+    look = looks.decide(options, around.stderr, around.environ)
+    rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
+    say(around.stderr, confirmation(view, look, run_options.guards(limits), rollback))
+
 
 _ABOUT = """\
 Drain nodes of the live cluster by the plan that "drain plan" makes: the plan is shown, you type the cluster's name and
@@ -188,7 +216,7 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
 
 
 def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
-    from kubectl_eksdoc.cli.run.again import of_saved
+    from kubectl_eksdoc.cli.run.noted import of_saved
 
     return of_saved(saved.options, saved.file)
 
@@ -207,7 +235,8 @@ def _planned(request: _Request, around: Surroundings) -> Read:
 
 def _check_saved(saved: Baseline, read: Read) -> None:
     from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
-    from kubectl_eksdoc.core.plan.since.same_cluster import Sameness, kinship
+    from kubectl_eksdoc.core.plan.since.side import Sameness
+    from kubectl_eksdoc.core.plan.since.side import kinship
 
     akin = kinship(saved, read.cluster)
     if akin.sameness is not Sameness.SAME:
@@ -240,7 +269,7 @@ def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
 
 
 def _view(request: _Request, read: Read) -> DrainView:
-    from kubectl_eksdoc.cli import reaching
+    from kubectl_eksdoc.cli import opening as reaching
     from kubectl_eksdoc.core.run.baking import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
@@ -275,7 +304,7 @@ def _dry(request: _Request, read: Read, around: Surroundings) -> Answer:
 
 def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) -> bool:
     """Anything of the first round; all of it is told."""
-    from kubectl_eksdoc.flows.run.trying import try_first
+    from kubectl_eksdoc.flows.run.running import try_first
 
     tried = try_first(read.plan, around.edges.open_trial(options.connection))
     for each in tried.refused:

@@ -13,11 +13,12 @@ from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.reasons import Reason
+from kubectl_eksdoc.core.run.standing import Reason
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
-from kubectl_eksdoc.render.run import events, stands
+from kubectl_eksdoc.render.run import events
+from kubectl_eksdoc.render.run import events
 
 UNREAD = "nobody reads its output any more"
 """Why it stops, as when its terminal is closed: what it does could not be seen."""
@@ -100,14 +101,14 @@ class Face:
         self._stands = standing
         if not self._terminal:
             return
-        text = stands.progress(standing, self._line_look)
+        text = events.progress(standing, self._line_look)
         say(self._around.stderr, f"\r{text.ljust(self._width)}")
         self._width = len(text)
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
         """On stderr, whoever reads it."""
         self._clear()
-        for line in stands.why_it_waits(reasons, for_s, self._around.now(), self._line_look):
+        for line in events.why_it_waits(reasons, for_s, self._around.now(), self._line_look):
             say(self._around.stderr, f"{line}\n")
 
     def wish(self) -> Wished:
@@ -133,7 +134,7 @@ class Face:
         if times > 1:
             self._around.note("leaving at once: what is under way comes to its end by itself")
             return
-        half = f" {stands.stop_in_full(self._stands)}" if self._stands is not None else ""
+        half = f" {events.stop_in_full(self._stands)}" if self._stands is not None else ""
         why = f"{self._unread}, so " if self._unread else ""
         self._around.note(f"stopping: {why}nothing more is asked for.{half}")
         self._around.note("waiting until what is under way has settled; Ctrl-C again leaves at once")

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirming, exits, reaching, rights
+from kubectl_eksdoc.cli import confirming, exits, rights
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli.in_cluster import options as in_cluster
-from kubectl_eksdoc.cli.in_cluster.applying import Ready, shown_or_created
-from kubectl_eksdoc.cli.in_cluster.options import Inside
-from kubectl_eksdoc.cli.rights import drains
-from kubectl_eksdoc.cli.run import carry_on
+from kubectl_eksdoc.cli import in_cluster
+from kubectl_eksdoc.cli.in_cluster import Ready
+from kubectl_eksdoc.cli.in_cluster import shown_or_created
+from kubectl_eksdoc.cli.in_cluster import Inside
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -27,9 +29,9 @@ from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
-    from kubectl_eksdoc.core.plan.in_cluster.places import Avoided
-    from kubectl_eksdoc.render.in_cluster import Manifests
+    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.core.plan.in_cluster import Avoided
+    from kubectl_eksdoc.render.roles import Manifests
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
 PLAN = "plan.json.gz"
@@ -68,8 +70,9 @@ def inside(
         Locked: another one is under way.
         EksdocError: as `applying.shown_or_created`.
     """
-    from kubectl_eksdoc.core.plan.in_cluster.objects import objects
-    from kubectl_eksdoc.core.plan.in_cluster.places import avoided, rooms
+    from kubectl_eksdoc.core.plan.in_cluster import objects
+    from kubectl_eksdoc.core.plan.in_cluster import avoided
+    from kubectl_eksdoc.core.plan.in_cluster import rooms
 
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -85,9 +88,9 @@ def inside(
     if not rooms(read.cluster.nodes, away):
         around.note("no node is left now on which the Job's pod may run: it waits until another one joins")
     flags = ("--surge-singles",) if wanted.plan.policy.surge_singles else ()
-    held = rights.needed_with(drains.INSIDE, flags, ())
+    held = rights.needed_with(commands.INSIDE, flags, ())
     docs = objects(errand, rights.granted(held, rights.Places(wanted.namespace)), away)
-    reached = reaching.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
+    reached = opening.words(SourceChoice(), wanted.plan.options, read.cluster.identity.context)
     ready = Ready(
         COMMAND,
         how,
@@ -126,8 +129,8 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
     Raises:
         UsageError: no ConfigMap can hold even that.
     """
-    from kubectl_eksdoc.core.plan.in_cluster.objects import LARGEST
-    from kubectl_eksdoc.core.plan.in_cluster.plan_file import needed
+    from kubectl_eksdoc.core.plan.in_cluster import LARGEST
+    from kubectl_eksdoc.core.plan.in_cluster import needed
     from kubectl_eksdoc.render.encode import to_json
 
     found = around.edges.packed(to_json(plan))
@@ -143,12 +146,13 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
 
 
 def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster.errand import FOLDER, Errand
+    from kubectl_eksdoc.core.plan.in_cluster import FOLDER
+    from kubectl_eksdoc.core.plan.in_cluster import Errand
 
     who = read.cluster.identity
     names = (("--cluster-name", who.cluster), ("--region", who.region))
     args = (
-        *("drain", "run", "--plan", f"{FOLDER}/{PLAN}", carry_on.FLAG, run),
+        *("drain", "run", "--plan", f"{FOLDER}/{PLAN}", rest.FLAG, run),
         *("--yes", confirming.NODES.flag, str(read.nodes)),
         *run_options.words_of(wanted.limits, wanted.hooks),
         *(run_options.NAMESPACE_FLAG, wanted.namespace),
@@ -174,7 +178,10 @@ def _manifests(
     wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
 ) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
-    from kubectl_eksdoc.render.in_cluster import Manifests, Step, logs, taken_away
+    from kubectl_eksdoc.render.roles import Manifests
+    from kubectl_eksdoc.render.roles import Step
+    from kubectl_eksdoc.render.roles import logs
+    from kubectl_eksdoc.render.roles import taken_away
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
     here = wanted.namespace == JOURNAL_NAMESPACE

@@ -11,19 +11,21 @@ from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.reasons import Reason
+from kubectl_eksdoc.core.run.standing import Reason
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.run.desk import Kind, Outcome, Update
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.run.state import Update
 
 Carry = Callable[[FaceOf], Outcome]
 """Carries it out to its end. It may raise EksdocError."""
 
 
 class LiveRun:
-    """A `tui.run.desk.Live`, and the face of its run. Mutable; the thread does not end before the run has, whatever
+    """A `tui.run.state.Live`, and the face of its run. Mutable; the thread does not end before the run has, whatever
     becomes of the screens. `overrule` tells others that what they asked for holds no more."""
 
     def __init__(

@@ -6,19 +6,31 @@ import shlex
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from kubectl_eksdoc.cli import drain as drain_options
+from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.core.plan.drain.comparison.comparing import ORDER
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.nodes import Node
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.flows.run.noted import FoundRun
+    from kubectl_eksdoc.flows.run.journal import FoundRun
+
 
 NOT_KNOWN = (
     "Not known: which pods it evicted or deleted, which workloads it restarted, whether somebody uncordoned a node of "
@@ -42,7 +54,7 @@ class Noted:
         It raises:
             Locked: it says which run, where its journal is, and what can be done.
         """
-        from kubectl_eksdoc.flows.run.noted import in_the_way
+        from kubectl_eksdoc.flows.run.journal import in_the_way
 
         def checked(cluster: Cluster, plan: DrainPlan) -> None:
             for found in in_the_way(cluster, plan, own, self._namespace, self._runs_in):
@@ -52,8 +64,8 @@ class Noted:
 
     def found(self, nodes: tuple[Node, ...], name: str = "") -> tuple[FoundRun, ...]:
         """All runs that these nodes name, or the one called `name`."""
-        from kubectl_eksdoc.core.run.noted import noted_runs
-        from kubectl_eksdoc.flows.run.noted import found_runs
+        from kubectl_eksdoc.core.run.account import noted_runs
+        from kubectl_eksdoc.flows.run.journal import found_runs
 
         noted = [each for each in noted_runs(nodes) if name in ("", each.run)]
         return found_runs(noted, self._namespace, self._runs_in)
@@ -95,3 +107,55 @@ class Noted:
             return f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
         lines = ["Nothing was done. One drain at a time: see it, go on with it, or take back what it did."]
         return "\n".join([*lines, *(f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback"))])
+
+
+# What was asked for once, asked for again: by the options of a saved plan, or by the words that a journal has.
+
+
+BESIDE = ("since", "baseline")
+
+
+def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
+    """A command line that plans the same on any machine: files are left out, the run has their order in its journal."""
+    return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, *BESIDE)}))
+
+
+class Asked(NamedTuple):
+    """What somebody has asked for."""
+
+    targeting: Targeting
+    policy: DrainPolicy
+    limits: Limits
+    hooks: Hooks
+
+
+def asked_again(words: Sequence[str], whose: str) -> Asked:
+    """
+    Raises:
+        UsageError: another version wrote them; `whose` they are is said.
+    """
+    parser = Parser(prog="drain plan")
+    parser.set_defaults(leaf=parser)
+    drain_options.add_targeting(parser)
+    drain_options.add_policy(parser)
+    run_options.add_limits(parser)
+    run_options.add_between_waves(parser)
+    try:
+        args, extras = parser.parse_known_args(spelled_out(words, parser.bare()))
+        targeting = drain_options.targeting_from(args, strays(extras, parser))
+        policy = drain_options.policy_from(args)
+        return Asked(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
+    except UsageError as error:
+        hint = "It was made by another version of this tool. Plan again with this one."
+        raise UsageError(f"what {whose} was asked for is not understood: {error.message}", hint) from error
+
+
+def of_saved(options: Mapping[str, object], file: str) -> tuple[Targeting, DrainPolicy]:
+    """What a saved plan was asked for, the nodes of its order's file included. Raises: as `asked_again`."""
+    targeting, policy, _, _ = asked_again(words_of(options), f"the plan {file}")
+    if policy.assume_budgets or policy.assume_fixed:
+        raise UsageError(f"the plan {file} supposes what is not so (--assume-…): it is a what-if, and cannot be run")
+    order = options.get(ORDER)
+    if isinstance(order, list):
+        policy = replace(policy, order_nodes=tuple(str(node) for node in order))
+    return targeting, policy

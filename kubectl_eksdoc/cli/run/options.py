@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kubectl_eksdoc.cli import confirm_options, values
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import options
 from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.surroundings import Surroundings
@@ -14,7 +15,8 @@ from kubectl_eksdoc.core.model.connection import Waiting
 from kubectl_eksdoc.core.model.options import given
 from kubectl_eksdoc.core.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from kubectl_eksdoc.wiring.runs import Hooks
 
 NAMESPACE_FLAG = "--journal-namespace"
 
@@ -22,7 +24,7 @@ _HOOKS = {"--hook-before-wave": BEFORE_WAVE, "--hook-after-wave": AFTER_WAVE}
 
 
 def add_confirmation(parser: argparse.ArgumentParser) -> None:
-    confirm_options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "it is about exactly N nodes")
+    options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "it is about exactly N nodes")
 
 
 def given_from(args: argparse.Namespace) -> Given:
@@ -30,7 +32,7 @@ def given_from(args: argparse.Namespace) -> Given:
     Raises:
         UsageError: `--yes` stands alone: that is known before the cluster is read.
     """
-    given = confirm_options.given_from(args, NODES)
+    given = options.given_from(args, NODES)
     if given.yes and given.expect is None:
         raise UsageError(
             "--yes needs the expectation: how many nodes it is about",

@@ -2,29 +2,165 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.allowed import check_allowed
+from kubectl_eksdoc.cli.run.status import asked
+from kubectl_eksdoc.cli.run.carrying import Carrying
+from kubectl_eksdoc.cli.run.noted import NOT_KNOWN
+from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.request import RunRequest, chosen
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.run.limits import SETTLES_S
+from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 import argparse
 from collections.abc import Sequence
-
 from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import Carrying
-from kubectl_eksdoc.cli.run.given_back import (
-    COMMAND,
-    DO_NOT_MOVE_BACK,
-    ask_to_end,
-    check_rights,
-    given_back,
-    said_of,
-    to_give_back_of,
-)
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.nodes import Node
+    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.flows.run.journal import FoundRun
+    from kubectl_eksdoc.flows.run.rolling_back import RolledBack
+
+
+# What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
+# else: the command, or the screens.
+
+
+COMMAND = "drain rollback"
+
+WAIT_S = SETTLES_S + 30.0
+"""So long another one's lock is waited for: who was asked to end lets settle what is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToGiveBack:
+    """The run that is taken back, and its nodes; `there`: as it is listed, None where its journal is gone. `drained`:
+    so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that is gone."""
+
+    run: str
+    nodes: tuple[str, ...]
+    drained: int
+    there: RunSummary | None = None
+
+
+def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, around: Surroundings) -> ToGiveBack:
+    """The one that is named; else the latest, or the one whose journal is gone where only that has changed anything.
+
+    Raises:
+        UsageError: there is none, its journal is in another namespace, or it is not clear which one is meant.
+        Locked: its journal is gone, and somebody still leads it from another namespace.
+    """
+    listed = runs.all()
+    kept = next((run for run in listed if request.run in ("", run.run)), None)
+    latest = _kept(runs, kept, nodes) if kept is not None else None
+    if latest is not None and request.run:
+        return latest
+    noted = Noted(request.options, request.namespace, around)
+    names = {run.run for run in listed}
+    found = [each for each in noted.found(nodes, request.run) if each.run not in names]
+    lost = [each for each in found if each.gone]
+    if latest is not None and (latest.nodes or not lost):
+        if lost:
+            named = ", ".join([latest.run, *(each.run for each in lost)])
+            raise UsageError(f"{1 + len(lost)} runs have changed nodes: {named}", "Name the one you mean.")
+        return latest
+    if not lost:
+        for each in found:
+            raise noted.elsewhere(each, "rollback")
+        chosen(listed, request.run, (), "there")
+    if len(lost) > 1:
+        named = ", ".join(each.run for each in lost)
+        raise UsageError(
+            f"the journals of {len(lost)} runs are gone, and nodes carry their notes: {named}", "Name one."
+        )
+    return _removed(lost[0], request, around)
+
+
+def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
+    """By its journal, and by what else nodes say of it."""
+    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.core.run.account import noted_of
+    from kubectl_eksdoc.core.run.account import to_give_back
+
+    journaled = replay(runs.entries(run.run))
+    noted = noted_of(nodes, run.run)
+    cordoned, protected = to_give_back(journaled, noted)
+    names = {*(each.node for each in cordoned), *(each.node for each in protected)}
+    drained = len(journaled.begun.aims) if journaled.begun is not None else noted.drained_of(cordoned)
+    return ToGiveBack(run.run, tuple(sorted(names)), drained, run)
+
+
+def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGiveBack:
+    if found.led and found.namespace != request.namespace:
+        raise Locked(
+            f"the journal of run {found.run} is gone, and somebody still holds the lock in namespace {found.namespace}",
+            "Nothing was done. A run without its journal ends within a minute: try again then.",
+        )
+    around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
+    return ToGiveBack(found.run, found.noted.nodes, found.noted.drained)
+
+
+def check_rights(request: RunRequest, around: Surroundings) -> None:
+    """Before anything is typed or asked for.
+
+    Raises:
+        Forbidden: rights are missing; it names all of them.
+    """
+    check_allowed(COMMAND, request.options.connection, request.namespace, around)
+
+
+def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surroundings) -> None:
+    """Where somebody leads it still.
+
+    Raises:
+        JournalError: they do not answer.
+    """
+    if which.there is not None and runs.lock().led and which.there.phase != Phase.ENDED.value:
+        keeping = around.edges.keeping("", request.namespace, around.environ)
+        asked(runs, which.there, Phase.ABORTED, keeping, around)
+
+
+def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, around: Surroundings) -> RolledBack:
+    """From here on things are changed.
+
+    Raises:
+        as `Carrying.open` and `roll_back`.
+    """
+    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.flows.run.rolling_back import roll_back
+
+    waiting = run_options.waiting(Limits(), around)
+    reader = around.open_reader(SourceChoice(), request.options.connection, None, waiting)
+    with carrying.open(WAIT_S) as world:
+        return roll_back(which.run, carrying.running(world, Limits()), reader, removed=which.there is None)
+
+
+def said_of(back: RolledBack) -> list[str]:
+    """A sentence for each node."""
+    lines = [f"{node} is as it was before" for node in back.restored]
+    lines += [f"{node} is not protected from autoscalers any more" for node in back.released]
+    return lines + [f"{node} is left as it is: {why}" for node, why in back.left.items()]
+
+
+DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
+
 
 _ABOUT = """\
 Take back what a run did to nodes: those that it cordoned become what they were before, byte for byte; what somebody

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -21,9 +21,11 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.flows.run.trying import Tried
+    from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
-    from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
+    from kubectl_eksdoc.tui.run.state import Desk
+    from kubectl_eksdoc.tui.run.state import Live
+    from kubectl_eksdoc.tui.run.state import Prepared
 
 _LOOK_S = 0.2
 _STANDS_S = 1.5
@@ -113,12 +115,12 @@ class ScreenRuns:
         with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
             from kubectl_eksdoc.core.run.standing import Standing
             from kubectl_eksdoc.flows.run.draining import Wish
-            from kubectl_eksdoc.render.run import stands
+            from kubectl_eksdoc.render.run import events
 
             live.wish(Wish.STOP, LEFT)
             live.wait(_STANDS_S)  # where it stands is reckoned now and then: an older word could be untrue
             standing: Standing | None = live.look().standing
-            half = f" {stands.stop_in_full(standing)}" if standing is not None and not live.over else ""
+            half = f" {events.stop_in_full(standing)}" if standing is not None and not live.over else ""
             around.note(f"run {live.run} is stopping: {LEFT}, so nothing more is asked for.{half}")
             around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
             leaving, before = False, told()  # a terminal that is closed is often told twice

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.carrying import reached_by
+from kubectl_eksdoc.cli.streams import is_left
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import replay, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.attach import run_attach
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
@@ -21,16 +36,93 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.errors import Forbidden, JournalError
+from kubectl_eksdoc.wiring.runs import Keeping
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.journal import RunNote
+    from kubectl_eksdoc.core.run.others import OthersNode
     from kubectl_eksdoc.core.model.journal import RunSummary
-    from kubectl_eksdoc.core.model.locks import Held
+    from kubectl_eksdoc.core.model.journal import Held
     from kubectl_eksdoc.core.model.nodes import Node
-    from kubectl_eksdoc.core.run.recording import Recording
+    from kubectl_eksdoc.core.run.replay import Recording
     from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.render.run.status_view import StatusView, WithoutJournal
+    from kubectl_eksdoc.render.run.status_view import StatusView
+    from kubectl_eksdoc.render.run.status_view import WithoutJournal
+    from kubectl_eksdoc.flows.ports import Runs
 
-COMMAND = "drain status"
+
+# ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
+
+
+COMMAND = "drain status --attach"
+
+FORMATS = ("table", "wide", "json")
+"""Each change is a table, or a line of JSON."""
+
+
+def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Every change is told as it comes; at the end nothing is left to say. With ``-w=false``: as it stands now.
+
+    Raises:
+        EksdocError: there is no such node, or the cluster is at fault.
+    """
+    from kubectl_eksdoc.flows.run.resuming import attach
+    from kubectl_eksdoc.render.run import events
+    from kubectl_eksdoc.render.run import status as others
+    from kubectl_eksdoc.render.run.watch_result import watch
+
+    SourceOptions.check_live(args)
+    options = GlobalOptions.from_args(args)
+    if options.output not in FORMATS:
+        raise UsageError(f"drains of others have no output format {options.output!r}", "choose table, wide or json")
+    look = looks.decide(options, around.stdout, around.environ)
+
+    def command(note: RunNote) -> str:
+        reached = reached_by(options, note.journal or run_options.namespace_from(args))
+        return shlex.join(["kubectl", "eksdoc", "drain", "status", note.run, "-w", *reached])
+
+    unread: set[str] = set()
+
+    def show(cluster: Cluster, nodes: Sequence[OthersNode]) -> None:
+        for each in cluster.reads:
+            if each.state is ReadState.FORBIDDEN and each.resource.full_name not in unread:
+                unread.add(each.resource.full_name)
+                around.note(f"how long it takes may be wrong: missing right list {each.resource.full_name}")
+        missing = sorted(set(words) - {node.name for node in cluster.nodes})
+        if missing:
+            raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
+        now = around.now()
+        if options.output == "json":
+            around.say(events.json_line(watch(nodes, now, command)))
+        else:
+            around.say(others.page(nodes, now, look, options.output == "wide", command) + "\n")
+
+    edges = around.edges
+    try:
+        with edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
+            with ProgressLine(around.stderr) as progress:
+                reader = around.open_reader(SourceChoice(), options.connection, progress)
+            attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+    return Answer("", exits.CLEAN)
+
+
+STATUS_COMMAND = "drain status"
 
 _ABOUT = """\
 Show the runs of this cluster: all of them, or the one that is named or under way in full; and those that nodes carry
@@ -94,7 +186,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    from kubectl_eksdoc.core.run.recording import of_journal
+    from kubectl_eksdoc.core.run.replay import of_journal
     from kubectl_eksdoc.render.run.status import FORMATS
 
     if args.attach:
@@ -127,7 +219,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
                 return Answer("")
             around.sleep(_LOOK_S)
     except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
+        raise rights.explained(error, STATUS_COMMAND) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +282,7 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
 def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusView:
     """Of all runs, or of the one that is named."""
     from kubectl_eksdoc.core.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.history import Past
+    from kubectl_eksdoc.render.run.status_view import Past
     from kubectl_eksdoc.render.run.status_view import StatusView
 
     listed = runs.all()
@@ -235,3 +327,97 @@ def _held(runs: Runs) -> tuple[Held | None, tuple[str, ...]]:
         return runs.lock(), ()
     except Forbidden as error:
         return None, (f"whether somebody leads a run is not known: {error.message} (missing right: {error.missing})",)
+
+
+# ``kubectl eksdoc drain pause`` and ``abort``: ask whoever leads a run, from any machine.
+#
+# Nothing has to be typed: all that they do is to let the cluster be.
+
+
+_PAUSE = """\
+Ask a run to evict nothing more for now. What was asked for already comes to its end by itself; nodes stay cordoned.
+It goes on with: kubectl eksdoc drain resume
+"""
+
+_ABORT = """\
+Ask a run to end: nothing more is evicted, what was asked for already settles, nodes stay cordoned as they are.
+Go on later with drain resume, or take the cordons back with drain rollback.
+"""
+
+_ASKING_EXIT_CODES = """\
+Exit codes: 0 it does so, 6 nobody answered in time; 2 usage, 3 cluster.
+Global flags: kubectl eksdoc options
+"""
+
+_WORDS = {
+    Phase.PAUSED: "is paused",
+    Phase.RUNNING: "goes on",
+    Phase.ABORTED: "asks for nothing more, and ends once what is under way has settled",
+}
+
+
+def add_pause(commands: argparse._SubParsersAction[Parser]) -> None:
+    _add(commands, "pause", "evict nothing more for now, from any machine", _PAUSE, Phase.PAUSED)
+
+
+def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
+    _add(commands, "abort", "end a run, from any machine; nodes stay cordoned", _ABORT, Phase.ABORTED)
+
+
+def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: Phase) -> None:
+    parser = commands.add_parser(name, help=about, usage="%(prog)s [RUN] [flags]", description=more, epilog=_ASKING_EXIT_CODES)
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    run_options.add_journal(parser)
+    parser.set_defaults(leaf=parser, command=partial(_ask, f"drain {name}", wanted))
+
+
+def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """What the run does now.
+
+    Raises:
+        EksdocError: there is no such run, or the cluster is at fault.
+    """
+    request = RunRequest.from_args(args, words)
+    keeping = around.edges.keeping("", request.namespace, around.environ)
+    try:
+        runs = around.edges.open_runs(request.options.connection, keeping)
+        listed = runs.all()
+        run = chosen(listed, request.run, under_way(listed), "under way")
+        if run.phase == Phase.ENDED.value:
+            around.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
+            return Answer("")
+        answer = asked(runs, run, wanted, keeping, around)
+    except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
+        raise rights.explained(error, command) from error
+    if answer is None:
+        around.note(f"nobody leads run {run.run}, so nothing is evicted; drain resume goes on, drain rollback ends it")
+    return answer or Answer("")
+
+
+def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: Surroundings) -> Answer | None:
+    """What its leader says; None: nobody leads it (any more).
+
+    Raises:
+        JournalError: somebody leads it and does not answer.
+    """
+    from kubectl_eksdoc.flows.run.journal import ANSWERS_S
+    from kubectl_eksdoc.flows.run.journal import Heard
+    from kubectl_eksdoc.flows.run.journal import ask_leader
+    from kubectl_eksdoc.flows.run.journal import leads
+
+    if not leads(runs.lock(), run):
+        runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")
+        return None
+    around.note(f"asked {run.leader} …")
+    heard = ask_leader(runs, run, wanted, f"{keeping.who}@{keeping.host}", around.sleep)
+    if heard is Heard.SO:
+        return Answer(f"run {run.run} {_WORDS[wanted]}\n")
+    if heard is Heard.NOBODY:
+        around.note(f"{run.leader} does not answer, and has lost the lock")
+        return None
+    raise JournalError(
+        f"{run.leader} has not answered within {ANSWERS_S:.0f} s, and renews the lock",
+        "What was asked stays written in its journal; drain status shows whether it is heard.",
+    )

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from dataclasses import dataclass
+from dataclasses import dataclass
+
 
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""
@@ -47,3 +50,52 @@ def without(doc: Doc, path: Sequence[str]) -> Doc:
         return {key: value for key, value in doc.items() if key != first}
     inner = doc[first]
     return {**doc, first: without(inner, rest)} if isinstance(inner, dict) else doc
+
+
+# What a server-side apply is answered with.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Conflict:
+    """`owner` is the field manager that has the field, in the server's words."""
+
+    field: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The object as it is then, or would be."""
+
+    doc: Doc
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicting:
+    """Nothing was changed: others have these fields, with other values. Sorted."""
+
+    conflicts: tuple[Conflict, ...]
+
+
+# Single objects of a cluster by their names, called as server-side apply calls them.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Named:
+    """An object. `namespace` is "" for those of the cluster."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """``DaemonSet.apps aws-node``, ``ConfigMap coredns``: as in the message of a conflict."""
+        group = self.api_version.rpartition("/")[0]
+        return f"{self.kind}.{group} {self.name}" if group else f"{self.kind} {self.name}"
+
+
+def named(doc: Doc) -> Named:
+    """Whatever of it is missing is ""."""
+    said = (doc.get("apiVersion"), doc.get("kind"), at(doc, "metadata", "namespace"), at(doc, "metadata", "name"))
+    return Named(*(each if isinstance(each, str) else "" for each in said))

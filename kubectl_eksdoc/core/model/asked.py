@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,12 @@ class Absent:
     """Whoever was asked says that there is no such thing."""
 
     said: str
+
+
+# How sure something is that was not observed: what a document says, or what is concluded.
+
+
+class Confidence(str, Enum):
+    HIGH = "high"  # read in source code, an API's model or the maker's own page, and nothing contradicts it
+    MEDIUM = "medium"  # one good source, sources that contradict each other, or concluded from code
+    LOW = "low"  # third parties only

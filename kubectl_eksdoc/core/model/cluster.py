@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.extensions import ApiService, Definition
+from kubectl_eksdoc.core.model.api_usage import ApiService
+from kubectl_eksdoc.core.model.api_usage import Definition
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
 from kubectl_eksdoc.core.model.nodes import Node
@@ -17,6 +17,19 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Autoscaler, CronJob, Job, Workload
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_usage import KindTold
+from kubectl_eksdoc.core.model.api_usage import Release
+from kubectl_eksdoc.core.model.asked import NOT_ASKED
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold
+from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.core.model.api_objects import Named
+
 
 _TOLD = 3
 """Objects that are not valid and named in what is said of their kind."""
@@ -199,3 +212,22 @@ def _told(left_out: Sequence[str]) -> str:
     """The notes name all."""
     more = f"; and {len(left_out) - _TOLD:,} more" if len(left_out) > _TOLD else ""
     return f"{len(left_out):,} of its objects left out, as not valid: {'; '.join(left_out[:_TOLD])}{more}"
+
+
+# What a cluster answered besides its lists: single objects, logs, counters, signs and its past, as they were told.
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAnswers:
+    """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port.
+    What nobody asked is not in them."""
+
+    objects: Mapping[Named, Doc | Absent | Unknown] = field(default_factory=dict)
+    histories: Mapping[tuple[str, str], tuple[Doc, ...] | Unknown] = field(default_factory=dict)
+    logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
+    metrics: Mapping[tuple[str, int], str | Absent | Unknown] = field(default_factory=dict)
+    events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
+    requested: tuple[str, ...] | Unknown = NOT_ASKED
+    written: tuple[KindTold, ...] = ()
+    releases: tuple[Release, ...] | Unknown = NOT_ASKED
+    past: ChangesTold = ChangesTold()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
+from dataclasses import dataclass
+from datetime import date
 
 
 class Severity(str, Enum):
@@ -91,3 +92,23 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             ),
         )
     )
+
+
+# Findings that somebody has decided to live with until a day: as they are written down.
+
+
+ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Findings of `code` about subjects whose kind, namespace and name match these globs. `until`: the last day (UTC)
+    on which it holds; `where` it stands, as in ``accepted.yaml, entry 2``."""
+
+    code: str
+    reason: str
+    until: date
+    kind: str = ANY
+    namespace: str = ANY
+    name: str = ANY
+    where: str = ""

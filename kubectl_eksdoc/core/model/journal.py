@@ -10,6 +10,13 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from dataclasses import dataclass
+from datetime import datetime
+import re
+from dataclasses import dataclass
+from dataclasses import dataclass
+from datetime import datetime
+
 
 LONGEST_RUN_ID = 40
 
@@ -223,3 +230,107 @@ class RunSummary:
     def unfinished(self) -> bool:
         """Whether somebody may go on with it."""
         return self.phase != Phase.ENDED.value or self.said not in (DONE, ROLLED_BACK)
+
+
+# Who drains a cluster, as its lock says.
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """`holder` "": nobody. `over`: by the server's clock its time has passed, so nobody leads any more. `renewed`: by
+    that clock, None where it does not say."""
+
+    holder: str = ""
+    renewed: datetime | None = None
+    over: bool = False
+
+    @property
+    def led(self) -> bool:
+        """Whether somebody leads as far as can be told."""
+        return bool(self.holder) and not self.over
+
+
+# What a run of this tool has noted on a node that it changed, as whoever meets that node must know it.
+#
+# The whole note says byte for byte what the node was before; only the edge that takes it back reads that.
+
+
+RUN, PRIOR = "eksdoc.io/run", "eksdoc.io/prior"
+"""The annotations of a node: the run's id, and as JSON what the node was before."""
+
+UNSCHEDULABLE, LABELS, PROTECTED, JOURNAL = "unschedulable", "labels", "protected", "journal"
+"""The keys of that JSON: of what was changed, and the namespace of the run's journal."""
+
+SKIPPED = "skipped"
+"""The key beside them, true where the run cordons the node and its plan does not drain it."""
+
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+def is_namespace(text: object) -> bool:
+    """Whether a namespace can be called so (RFC 1123 label): people may write anything into an annotation."""
+    return isinstance(text, str) and _NAMESPACE.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """`journal`: the namespace of the run's journal, "" where the note does not say. `drains`: the run cordoned the
+    node or had load balancers leave it out; so it is where the note cannot be read. `protects`: it keeps autoscalers
+    away. `skipped`: the plan of the run does not drain it, so that it is not counted as a node of that."""
+
+    run: str
+    journal: str = ""
+    drains: bool = True
+    protects: bool = False
+    skipped: bool = False
+
+
+# What ``drain run -o json`` tells of a run, as data: its events, and what came of it in the end.
+#
+# The types are nouns of the model because they are read back from a file. What they mean is in `core.run.replay`; the
+# lines are in `objects.journal_lines`.
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """`at_s` from the begin of its part of the run, `at` by the clock of the machine that led it, in whole seconds;
+    `what` is a word of `core.run.moments.Happened`, or one that a newer version wrote."""
+
+    run: str
+    at: datetime
+    at_s: float
+    what: str
+    subject: str
+    node: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """The last line of a part of the run. `outcome` in a word, `stopped`: why, "" if it was not; `ended_s` from the
+    begin of this part. `nodes` in their order, each with its wave (0: none); `left` are those that were not emptied.
+
+    What was planned: `evictions`, and p50 and p95 of the estimate in seconds, None where nothing could be estimated.
+    `said`: estimate against actual, sentence by sentence.
+    """
+
+    run: str
+    outcome: str
+    ended_s: float
+    stopped: str = ""
+    resumed: bool = False
+    nodes: tuple[tuple[str, int], ...] = ()
+    left: tuple[str, ...] = ()
+    evictions: int | None = None
+    p50_s: float | None = None
+    p95_s: float | None = None
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvents:
+    """In the order of their lines; `dropped` says of every line that is none of them what is wrong with it."""
+
+    told: tuple[RunEvent | RunEnd, ...] = ()
+    dropped: tuple[str, ...] = ()

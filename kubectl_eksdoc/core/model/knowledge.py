@@ -13,7 +13,7 @@ from enum import EnumMeta
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.knowledge import read
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.core.model.run_notes import RunNote
+from kubectl_eksdoc.core.model.journal import RunNote
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.versions import Version
 

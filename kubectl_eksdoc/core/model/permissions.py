@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-
 from kubectl_eksdoc.core.model.kinds import Resource
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 
 class Permission(NamedTuple):
@@ -56,3 +57,63 @@ class Review(NamedTuple):
     permission: Permission
     allowed: bool | None
     why: str = ""
+
+
+# Rights that an administrator grants only by name, each with its risk.
+#
+# Sources: kubernetes.io, RBAC Good Practices (listing secrets, workload creation, pods/proxy past the API's own checks);
+# the ClusterRole `view` of Kubernetes has `pods/log` and none of these.
+
+
+@dataclass(frozen=True, slots=True)
+class OptIn:
+    """`rights` as they are printed; `risk`: what else they allow, a clause without a subject. `skippable`: a command
+    that only reads can leave it out of its scope (``--without``)."""
+
+    name: str
+    rights: tuple[str, ...]
+    risk: str
+    skippable: bool = False
+
+    @property
+    def said(self) -> str:
+        """``proxy (get pods/proxy) sends HTTP GET requests …``."""
+        return f"{self.name} ({', '.join(self.rights)}) {self.risk}"
+
+
+HELM_RELEASES = OptIn(
+    "helm-releases",
+    ("get secrets", "list secrets"),
+    "reads every Secret in the cluster, because RBAC cannot limit it to the releases of Helm",
+    skippable=True,
+)
+PROXY = OptIn("proxy", ("get pods/proxy",), "sends HTTP GET requests to every port of every pod there", skippable=True)
+DELETE_PODS = OptIn("delete-pods", ("delete pods",), "deletes pods against their PodDisruptionBudgets")
+PATCH_WORKLOADS = OptIn(
+    "patch-workloads",
+    ("patch deployments.apps",),
+    "changes any Deployment there, and so runs any image with any ServiceAccount of its namespace",
+)
+ALL = (DELETE_PODS, HELM_RELEASES, PATCH_WORKLOADS, PROXY)
+NAMES = tuple(each.name for each in ALL)
+SKIPPABLE = tuple(each.name for each in ALL if each.skippable)
+
+
+def opt_in_of(right: str) -> OptIn | None:
+    """That of ``get secrets``; None of a right that is granted without being named."""
+    return next((each for each in ALL if right in each.rights), None)
+
+
+def opt_ins_of(rights: Iterable[str]) -> tuple[OptIn, ...]:
+    """Each once, sorted by name."""
+    there = frozenset(rights)
+    return tuple(each for each in ALL if not there.isdisjoint(each.rights))
+
+
+def how_to(right: str, command: str = "COMMAND") -> str:
+    """What to do about such a right that `command` lacks, "" about any other: a sentence, or two."""
+    found = opt_in_of(right)
+    if found is None:
+        return ""
+    skip = f" To leave it out of the scope: --without {found.name}." if found.skippable else ""
+    return f"It is an opt-in, which {found.risk}: kubectl eksdoc permissions {command} --with {found.name}.{skip}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, text_at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import text_at
 from kubectl_eksdoc.core.model.kinds import Resource
+from dataclasses import dataclass
+
 
 RBAC = "rbac.authorization.k8s.io"
 _CLUSTER_ROLES = Resource("ClusterRole", "clusterroles", RBAC, namespaced=False)
@@ -47,3 +49,54 @@ class NotPlaced:
     taken: bool = False
     lacking: bool = False
     maybe: bool = False
+
+
+# Short-lived pods that ask something for us from where it matters, and the object that owns them.
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """By what pods of one errand are found: the label on all that is made, which carries the errand's id, and
+    the container that is ours (others may be put beside it). `log_bytes`: so much of a log is read at most."""
+
+    label: str
+    container: str
+    log_bytes: int = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class PodStand:
+    """How one of our pods stands, as the API tells it. `reason` and `message` of the pod itself; `waiting` and its
+    words of the container that has not started, `running` once it has; `ended` is the container's exit code, None while
+    it has none, `ended_by` what else the kubelet says of that."""
+
+    name: str
+    phase: str = "Pending"
+    reason: str = ""
+    message: str = ""
+    waiting: str = ""
+    waiting_message: str = ""
+    ended: int | None = None
+    ended_by: str = ""
+    running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What owns a probe's pods, as it is in the cluster; `age_s` by the server's own clock."""
+
+    probe: str
+    name: str
+    uid: str
+    age_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NotMade:
+    """Something was not created or done. `why` in a clause; `missing`: the right without which it is not, "" if that is
+    not why. `maybe`: nobody knows, as no answer came; `later`: it may be taken in when it is asked again (429)."""
+
+    why: str
+    missing: str = ""
+    maybe: bool = False
+    later: bool = False

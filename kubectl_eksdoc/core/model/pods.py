@@ -2,15 +2,132 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+from dataclasses import dataclass
+from enum import Enum
+from kubectl_eksdoc.core.model.placement import Requests
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-
-from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
 from kubectl_eksdoc.core.model.selectors import Labels
+
+
+# Containers of single pods: with what they were started, how they fare, and what they printed.
+
+
+TOLD_VARIABLES = frozenset(
+    {
+        "AWS_EC2_METADATA_DISABLED",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "ENABLE_SQS_TERMINATION_DRAINING",
+        "EXTERNAL_DNS_PROVIDER",
+        "NRIA_DISABLE_CLOUD_METADATA",
+        "RUN_WITH_IRSA",
+        "RUN_IN_CONTAINER",
+    }
+)
+"""The only variables whose values are looked at: any other may be a secret. Of others it is seen if they are empty."""
+
+
+class Runs(Enum):
+    """What the kubelet says of a container."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    ENDED = "ended"
+    UNTOLD = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
+    `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
+    are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
+    for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none. `init`: an
+    init container. `values`: of the variables in `TOLD_VARIABLES`, and of empty ones, if the pod has them itself."""
+
+    name: str
+    image: str = ""
+    arguments: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    more_variables: bool = False
+    runs: Runs = Runs.UNTOLD
+    ready: bool = False
+    ended_before: bool = False
+    ended_as: str = ""
+    restarts: int = 0
+    init: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogOf:
+    """Which log; `previous`: of the one of that name which ended."""
+
+    namespace: str
+    pod: str
+    container: str
+    previous: bool = False
+
+
+# Pods with security groups of their own: the branch interface of each, and what the kubelet asks it over the network.
+#
+# Sources: amazon-vpc-resource-controller-k8s (annotation ``vpc.amazonaws.com/pod-eni``, a JSON list of interfaces; its
+# webhook adds the extended resource of the same name to pods that a SecurityGroupPolicy selects), core/v1 Probe.
+
+
+POD_ENI = "vpc.amazonaws.com/pod-eni"
+"""The extended resource that such a pod asks for, and the annotation that says what it got."""
+
+
+class Asks(str, Enum):
+    """What the kubelet does over the answer of a probe."""
+
+    READINESS = "readiness"  # takes the pod out of its services
+    LIVENESS = "liveness"  # restarts the container
+    STARTUP = "startup"  # restarts the container, until it has answered once
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One that goes over the network, by ``httpGet``, ``tcpSocket`` or ``grpc``; those that run in the container do
+    not come here."""
+
+    container: str
+    asks: Asks
+    by: str
+    period_s: int = 10
+    failures: int = 3
+
+    @property
+    def gives_up_after_s(self) -> int:
+        """Seconds of silence after which the kubelet acts, timeouts aside."""
+        return self.period_s * self.failures
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """`address` is the pod's own; `interface` that of its branch interface, "" where none was noted for it."""
+
+    address: str = ""
+    interface: str = ""
+    probes: tuple[Probe, ...] = ()
+
+    @property
+    def astray(self) -> bool:
+        """It started without its interface: with an address, and so the security groups, of its node. Needs both."""
+        return bool(self.address and self.interface and self.address != self.interface)
+
+
+def asks_for_branch(asked: Requests) -> bool:
+    return any(name == POD_ENI for name, _ in asked.others)
+
 
 MIRROR = "kubernetes.io/config.mirror"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.kinds import KindRead, Resource
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
+
 
 FORMAT = 1
 
@@ -43,3 +51,75 @@ class Snapshot:
     def scene(self, command: str) -> str:
         """The name of that which `command` sees."""
         return command if command in self.scenes else ""
+
+
+# What the documents of this tool are called: who writes them and who reads a saved one must agree.
+
+
+API_VERSION = "eksdoc.io/v1alpha1"
+ADDON_DIFF = "AddonDiff"
+DNS_MEASURE = "DnsMeasure"
+DRAIN_PLAN = "DrainPlan"
+DRAIN_RUN = "DrainRun"
+DRAIN_RUN_EVENT = "DrainRunEvent"
+FLEET = "Fleet"
+IMDS_FIX = "ImdsFix"
+IMDS_PROBE = "ImdsProbe"
+INTERRUPTION = "Interruption"
+SNAPSHOT = "Snapshot"
+UPGRADE_CHECK = "UpgradeCheck"
+
+
+# The picture of a cluster that is kept for the next time: what a list of nodes needs, and nothing that is secret.
+
+
+KEPT_LABELS = (
+    MANAGED_GROUP,
+    EKSCTL_GROUP,
+    NODE_POOL,
+    PROVISIONER,
+    COMPUTE_TYPE,
+    "eks.amazonaws.com/capacityType",
+    "eks.amazonaws.com/nodegroup-image",
+    "karpenter.sh/capacity-type",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/zone",
+)
+"""Of a node's labels these: which group it is of, and what machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastView:
+    """What was seen of a cluster at `observed_at`; `pods`: how many there were on each node, by its name. Nodes have
+    `KEPT_LABELS`, and no annotations, taints or UIDs."""
+
+    identity: Identity
+    observed_at: datetime
+    nodes: tuple[Node, ...] = ()
+    pods: Mapping[str, int] = field(default_factory=dict)
+
+
+def last_view_of(cluster: Cluster) -> LastView:
+    """What of `cluster` is kept."""
+    there = {node.name for node in cluster.nodes}
+    return LastView(
+        replace(cluster.identity, account="", uid=""),
+        cluster.observed_at,
+        tuple(_slim(node) for node in cluster.nodes),
+        Counter(pod.node for pod in cluster.pods if pod.node in there),
+    )
+
+
+def _slim(node: Node) -> Node:
+    return Node(
+        name=node.name,
+        uid="",
+        labels={label: node.labels[label] for label in KEPT_LABELS if label in node.labels},
+        unschedulable=node.unschedulable,
+        ready=node.ready,
+        kubelet=node.kubelet,
+        kubelet_text=node.kubelet_text,
+        created_at=node.created_at,
+        deletion_at=node.deletion_at,
+        pods_allocatable=node.pods_allocatable,
+    )

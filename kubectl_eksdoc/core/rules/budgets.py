@@ -10,10 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
-
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.scales import NoScale, Scale, ScaleNotRead, Scales
+from kubectl_eksdoc.core.rules.replacement import NoScale
+from kubectl_eksdoc.core.rules.replacement import Scale
+from kubectl_eksdoc.core.rules.replacement import ScaleNotRead
+from kubectl_eksdoc.core.rules.replacement import Scales
+import re
+from kubectl_eksdoc.core.model.budgets import Amount
+from dataclasses import replace
+from kubectl_eksdoc.core.model.selectors import EVERYTHING, Requirement, Selector
+import re
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.budgets import ALWAYS_ALLOW, IF_HEALTHY
+from kubectl_eksdoc.core.model.selectors import EVERYTHING, Selector
+
 
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long a granted eviction counts as unhealthy without the pod's deletion being seen."""
@@ -248,3 +259,133 @@ def rounding_note(budget: Budget, expected: int) -> str:
     if amount is None or not amount.percent or amount.value * expected % 100 == 0:
         return ""
     return f"{amount} of {expected} rounds up to {scaled(amount, expected)}"
+
+
+# What an IntOrString of a budget means as an amount, where it means one.
+#
+# Source: staging/src/k8s.io/apimachinery/pkg/util/intstr/intstr.go (GetScaledValueFromIntOrPercent),
+# Kubernetes v1.36. How an amount is scaled and rounded is in `budgets`.
+
+
+_PERCENT = re.compile(r"([-+]?[0-9]+)%\Z")
+_LONGEST = 64  # digits; anything longer is no int64, and Python refuses to convert very long text
+
+
+def amount_of(value: int | str) -> Amount | None:
+    """The amount; None for text that is no percentage, be it a bare number such as ``"90"``.
+
+    A sign is read here; that an amount is not negative is the validation's business.
+    """
+    if isinstance(value, int):
+        return Amount(value)
+    match = _PERCENT.match(value)
+    if match is None or len(match[1]) > _LONGEST:
+        return None
+    number = int(match[1])
+    return Amount(number, percent=True) if -(2**63) <= number < 2**63 else None
+
+
+# What policy/v1 shows of a budget's selector, whichever version the budget was written in.
+#
+# policy/v1beta1 (served before 1.25) took an empty selector for "no pods", policy/v1 takes it for "all pods". Budgets
+# written in those days are still stored, and policy/v1 shows theirs with a requirement that no pod meets.
+# Source: pkg/apis/policy/helper.go, pkg/apis/policy/{v1,v1beta1}/conversion.go, Kubernetes v1.36.
+
+
+MARKER = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+MATCHES_NONE = Selector((Requirement(MARKER, "Exists"),))
+"""How policy/v1 shows the empty selector of policy/v1beta1."""
+
+_ALL_IN_V1BETA1 = Selector((Requirement(MARKER, "DoesNotExist"),))
+
+
+def as_v1(api_version: str, selector: Selector) -> Selector:
+    """The selector as policy/v1 shows it of a budget that was written as `api_version` with `selector`.
+
+    A selector that was not given at all matches nothing in both (`selectors.NOTHING`) and stays as it is.
+    """
+    if api_version == "policy/v1beta1":
+        if selector == EVERYTHING:
+            return MATCHES_NONE
+        if selector == _ALL_IN_V1BETA1:
+            return EVERYTHING
+    elif selector == MATCHES_NONE:
+        return selector
+    # The marker never combines with what a user wrote.
+    return replace(selector, requirements=tuple(r for r in selector.requirements if r.key != MARKER))
+
+
+# Which specs of a PodDisruptionBudget the API server accepts, and what it says of the others.
+#
+# Source: pkg/apis/policy/validation/validation.go (ValidatePodDisruptionBudgetSpec),
+# pkg/apis/apps/validation/validation.go (ValidatePositiveIntOrPercent, IsNotMoreThan100Percent), Kubernetes v1.36.
+
+
+INVALID = "FieldValueInvalid"
+NOT_SUPPORTED = "FieldValueNotSupported"
+
+BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
+NEGATIVE = "must be greater than or equal to 0"
+OVER_100_PERCENT = "must not be greater than 100%"
+NOT_A_PERCENTAGE = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+SUPPORTED_POLICIES = f'supported values: "{ALWAYS_ALLOW}", "{IF_HEALTHY}"'
+BAD_SELECTOR = "is not a label selector"  # our words: the server names the part of it that is wrong
+
+_BUDGET_VALIDATION_PERCENT = re.compile(r"0*([0-9]+)%\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpec:
+    """A spec as somebody wrote it, before anybody judged it; None is a field that is absent."""
+
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_policy: str | None = None
+    selector: Selector | None = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One cause of a 422: `field` is a path such as ``spec.minAvailable``, `value` what was found there.
+
+    `reason` and `detail` are the server's; its message puts the value, as JSON, before the detail.
+    """
+
+    field: str
+    value: int | str | BudgetSpec | Selector
+    detail: str
+    reason: str = INVALID
+
+
+def problems(spec: BudgetSpec) -> tuple[FieldError, ...]:
+    """Everything the server has against `spec` when it is created, in its order; () accepts it.
+
+    A spec with neither minAvailable nor maxUnavailable is accepted, and so is one without a selector.
+    """
+    found: list[FieldError] = []
+    if spec.min_available is not None and spec.max_unavailable is not None:
+        found.append(FieldError("spec", spec, BOTH_SET))
+    for name, amount in (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable)):
+        detail = "" if amount is None else _against(amount)
+        if amount is not None and detail:
+            found.append(FieldError(f"spec.{name}", amount, detail))
+    if spec.selector is not None and not spec.selector.valid:
+        found.append(FieldError("spec.selector", spec.selector, BAD_SELECTOR))
+    policy = spec.unhealthy_policy
+    if policy is not None and policy not in (ALWAYS_ALLOW, IF_HEALTHY):
+        found.append(FieldError("spec.unhealthyPodEvictionPolicy", policy, SUPPORTED_POLICIES, NOT_SUPPORTED))
+    return tuple(found)
+
+
+def _against(amount: int | str) -> str:
+    """What is wrong with one amount, "" for nothing; a whole number has no upper bound."""
+    if isinstance(amount, int):
+        return NEGATIVE if amount < 0 else ""
+    match = _BUDGET_VALIDATION_PERCENT.match(amount)
+    if match is None:
+        return NOT_A_PERCENTAGE
+    digits = match[1]
+    return OVER_100_PERCENT if len(digits) > 3 or int(digits) > 100 else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.rules.scales import NoScale
+from kubectl_eksdoc.core.rules.replacement import NoScale
 
 _SCALE_VERSIONS = frozenset(
     {("autoscaling", "v1"), ("extensions", "v1beta1"), ("apps", "v1beta1"), ("apps", "v1beta2")}

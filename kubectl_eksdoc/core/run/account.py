@@ -6,10 +6,34 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.journal import Entry, Intent, Note, Noted, Outcome, Phase, Result, Verb
-from kubectl_eksdoc.core.run.journal import OF_PODS, Journaled
+from kubectl_eksdoc.core.model.journal import Entry
+from kubectl_eksdoc.core.model.journal import Intent
+from kubectl_eksdoc.core.model.journal import Note
+from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Outcome
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import Result
+from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.run.journal import OF_PODS
+from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.journal import RunNote
+from kubectl_eksdoc.core.run.journal import Cordoned
+from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.journal import Protected
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.journal import DONE
+from kubectl_eksdoc.core.model.journal import TOLD_TO_END
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.model.journal import Note
+from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.run.journal import Journaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +133,110 @@ def phase_words(journaled: Journaled, led: bool) -> str:
     if journaled.phase is Phase.ENDED:
         return journaled.ended or Phase.ENDED.value
     return journaled.phase.value if led else f"{journaled.phase.value}, and nobody leads it"
+
+
+# Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.
+
+
+@dataclass(frozen=True, slots=True)
+class NotedRun:
+    """`journal`: the namespace of its journal, "" where no note says. `cordoned` and `protected`: the nodes that it
+    cordons, and those that it keeps from autoscalers, by name; `skipped`: those of the first that its plan does not
+    drain."""
+
+    run: str
+    journal: str = ""
+    cordoned: tuple[Cordoned, ...] = ()
+    protected: tuple[Protected, ...] = ()
+    skipped: frozenset[str] = frozenset()
+
+    @property
+    def drained(self) -> int:
+        """So many nodes the plan of the run drains, as far as notes on nodes tell."""
+        return self.drained_of(self.cordoned)
+
+    def drained_of(self, cordoned: Iterable[Cordoned]) -> int:
+        """The same where the journal names more nodes."""
+        return len({each.node for each in cordoned} - self.skipped)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
+
+
+def noted_runs(nodes: Iterable[Node]) -> tuple[NotedRun, ...]:
+    """Every run that changed one of these nodes last, by its id."""
+    of: defaultdict[str, list[tuple[Node, RunNote]]] = defaultdict(list)
+    for node in sorted(nodes, key=lambda each: each.name):
+        if node.note is not None:
+            of[node.note.run].append((node, node.note))
+    return tuple(_noted(run, of[run]) for run in sorted(of))
+
+
+def noted_of(nodes: Iterable[Node], run: str) -> NotedRun:
+    """What nodes say of one run, which may be nothing."""
+    return next((each for each in noted_runs(nodes) if each.run == run), NotedRun(run))
+
+
+def to_give_back(journaled: Journaled, noted: NotedRun) -> tuple[tuple[Cordoned, ...], tuple[Protected, ...]]:
+    """The nodes to restore, and those to release: by the journal, then those that only carry notes. One of them is
+    enough, for either may have been removed in part."""
+    cordoned = {each.uid: each for each in (*noted.cordoned, *journaled.cordoned)}
+    protected = {each.uid: each for each in (*noted.protected, *journaled.protected)}
+    first = {each.uid: None for each in (*journaled.cordoned, *noted.cordoned)}
+    then = {each.uid: None for each in (*journaled.protected, *noted.protected)}
+    return tuple(cordoned[uid] for uid in first), tuple(protected[uid] for uid in then)
+
+
+def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
+    journal = next((note.journal for _, note in on if note.journal), "")
+    cordoned = tuple(Cordoned(node.name, node.uid, True) for node, note in on if note.drains)
+    protected = tuple(Protected(node.name, node.uid, True) for node, note in on if note.protects)
+    skipped = frozenset(node.name for node, note in on if note.skipped)
+    return NotedRun(run, journal, cordoned, protected, skipped)
+
+
+# What is to be made of a run whose process is started again by itself: it goes on where nobody decided otherwise.
+#
+# What somebody asked for while nobody led it holds: who pauses or aborts a run whose pod has just died must not see it
+# evict again a moment later.
+
+
+_HOLD = (Phase.PAUSED.value, Phase.ABORTED.value)
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """`wanted`: what holds from its first moment on, ``paused``, ``aborted`` or "", and `who` wants it."""
+
+    wanted: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """It has come to an end that somebody, or a guard, decided on: `why`. `whole`: there is nothing to go on with."""
+
+    why: str
+    whole: bool = False
+
+
+def again(run: RunSummary, entries: Entries, stands: Journaled) -> GoOn | Over:
+    """`stands`: what `entries` come to."""
+    if stands.ended is not None and stands.ended != TOLD_TO_END:
+        return Over(stands.ended, stands.ended == DONE)
+    if run.wanted in _HOLD:
+        return GoOn(run.wanted, run.wanted_by)
+    if stands.aborted:
+        last = _last(entries, Noted.ABORTED)
+        told = last is not None and last.why == TOLD_TO_END
+        return GoOn() if told else GoOn(Phase.ABORTED.value, last.subject if last is not None else "")
+    if stands.paused:
+        last = _last(entries, Noted.PAUSED)
+        return GoOn(Phase.PAUSED.value, last.subject if last is not None else "")
+    return GoOn()
+
+
+def _last(entries: Entries, what: Noted) -> Note | None:
+    notes = [each for each in entries.entries if isinstance(each, Note) and each.what is what]
+    return max(notes, key=lambda note: note.number, default=None)

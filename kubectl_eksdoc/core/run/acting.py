@@ -8,14 +8,16 @@ from kubectl_eksdoc.core.model.acts import Act, Cordon, ListAttachments, ListPod
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
-from kubectl_eksdoc.core.run.brakes import Brakes
+from kubectl_eksdoc.core.run.guards import Brakes
 from kubectl_eksdoc.core.run.detaching import Detaching
-from kubectl_eksdoc.core.run.excluding import Excluding
-from kubectl_eksdoc.core.run.means import act_for
-from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
+from kubectl_eksdoc.core.run.balancers import Excluding
+from kubectl_eksdoc.core.run.answers import act_for
+from kubectl_eksdoc.core.run.board import APART_S
+from kubectl_eksdoc.core.run.board import DrainedNode
+from kubectl_eksdoc.core.run.board import Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.run.same_names import SameNames
-from kubectl_eksdoc.core.run.stopping import Stopping
+from kubectl_eksdoc.core.run.patience import SameNames
+from kubectl_eksdoc.core.run.patience import Stopping
 
 
 class Acting:

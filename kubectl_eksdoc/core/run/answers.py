@@ -9,9 +9,21 @@ from __future__ import annotations
 
 from enum import Enum
 from typing import NamedTuple
-
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
+from collections import deque
+from collections.abc import Iterator
+from math import inf
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from collections.abc import Mapping
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model.acts import Delete, Evict, OfPod, Restart
+from kubectl_eksdoc.core.model.pods import Owner
+from kubectl_eksdoc.core.plan.drain.manners import Means
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.run.moments import Happened
+
 
 SOON_S = 1.0
 """What others were faster at (a conflict) is asked for again after this."""
@@ -154,3 +166,130 @@ def _cause(answer: Status) -> str:
     """The cause says which budget, and how far it is off; the message only that one is in the way."""
     causes = answer.details.causes if answer.details is not None else ()
     return next((cause.message for cause in causes if cause.reason == "DisruptionBudget"), answer.message)
+
+
+# Answers that are errors: whether it is the server that fails, or only what is asked of it for one pod or node.
+#
+# That it is one pod's or node's matter is told by what was answered of the others last. While the server fails nothing
+# more is asked for, for a time; the first answer after that decides whether it fails still, as a circuit breaker does.
+
+
+ANSWERS = 20
+"""So many of the latest answers, and of the latest pods or nodes, are looked at; of answers half of it at least."""
+
+ERRORS = 0.5
+"""With a greater share of errors among both the server fails, until `ERRORS_S` after the last of them."""
+
+ERRORS_S = 30.0
+
+
+class Errors:
+    """Mutable: of one kind of requests, which other kinds say nothing about."""
+
+    def __init__(self) -> None:
+        self._answers: deque[bool] = deque(maxlen=ANSWERS)  # whether each was an error
+        self._subjects: dict[str, bool] = {}  # whether the last answer of each was, those answered last at the end
+        self._last_s = -inf
+        self._since_s: float | None = None
+        self.said = ""
+
+    def answered(self, subject: str, answer: Status | Lost, now_s: float) -> None:
+        said = error_of(answer)
+        if not said and self._since_s is not None and not self.failing(now_s):
+            self._forget()
+        self._answers.append(bool(said))
+        self._subjects.pop(subject, None)
+        self._subjects[subject] = bool(said)
+        if len(self._subjects) > ANSWERS:
+            del self._subjects[next(iter(self._subjects))]
+        if said:
+            self._last_s, self.said = now_s, said
+        if not self._are_general():
+            self._since_s = None
+        elif self._since_s is None:
+            self._since_s = now_s
+
+    def failing(self, now_s: float) -> bool:
+        """Whether nothing more should be asked for now."""
+        return self._since_s is not None and now_s - self._last_s < ERRORS_S
+
+    def fails_for(self, so_long_s: float, now_s: float) -> bool:
+        """Whether it does, and whatever was tried since has failed."""
+        return self._since_s is not None and self.failing(now_s) and now_s - self._since_s >= so_long_s
+
+    def next_s(self, so_long_s: float, now_s: float) -> Iterator[float]:
+        """When `failing` or `fails_for` may change though nothing is answered."""
+        if self._since_s is not None and self.failing(now_s):
+            times = (self._last_s + ERRORS_S, self._since_s + so_long_s)
+            yield from (each for each in times if each > now_s)
+
+    @property
+    def counted(self) -> str:
+        return f"{sum(self._answers)} of the last {len(self._answers)} answers are errors of the server"
+
+    def _are_general(self) -> bool:
+        """More than one pod or node has them, and most of those that were answered last."""
+        if sum(self._answers) <= ERRORS * max(len(self._answers), ANSWERS / 2):
+            return False
+        failed = sum(self._subjects.values())
+        return failed > 1 and failed > ERRORS * len(self._subjects)
+
+    def _forget(self) -> None:
+        self._answers.clear()
+        self._subjects.clear()
+        self._since_s = None
+
+
+def error_of(answer: Status | Lost) -> str:
+    """What it says where it is none of the pod or node that was asked for; "" where it is, or it was done. Credentials
+    that are not accepted (401) are nobody's either."""
+    if isinstance(answer, Lost):
+        return answer.said or "no answer"
+    if answer.code >= 500 or answer.code == 401:
+        return answer.message or f"{answer.code} {answer.reason}".strip()
+    return ""
+
+
+# By what a pod is asked to go, and what the answers to that mean where it is no eviction.
+
+
+ACCEPTED: Mapping[Means, Happened] = {
+    Means.EVICTION: Happened.EVICTED,
+    Means.RESTART: Happened.RESTARTED,
+    Means.DELETION: Happened.DELETED,
+}
+
+
+def act_for(eviction: Eviction, grace_s: int | None) -> OfPod:
+    """`grace_s`: how long pods get to stop, None for each its own."""
+    pod, manner = eviction.pod, eviction.manner
+    assert manner.means is not Means.PATIENCE, "it is never asked for"
+    if manner.restarts is not None:
+        of = manner.restarts
+        return Restart(of.namespace, of.name, of.uid, of.kind, pod)
+    return Delete(pod) if manner.means is Means.DELETION else Evict(pod, grace_s)
+
+
+def meaning(act: OfPod, answer: Status | Lost) -> Reading:
+    """What an answer means for the pod. One whose workload is gone, or another by now, is waited for: it goes too."""
+    reading = read(answer)
+    if isinstance(act, Restart) and reading.next is Next.GONE:
+        return Reading(Next.LEAVES, said=reading.said)
+    return reading
+
+
+def right_for(eviction: Eviction) -> str:
+    """What RBAC calls the right by which this pod is asked to go."""
+    return f"{_RIGHTS[eviction.manner.means]} in namespace {eviction.pod.namespace}"
+
+
+_RIGHTS: Mapping[Means, str] = {
+    Means.EVICTION: "create pods/eviction",
+    Means.RESTART: f"get and patch deployments.apps (opt-in {opt_ins.PATCH_WORKLOADS.name})",
+    Means.DELETION: f"delete pods (opt-in {opt_ins.DELETE_PODS.name})",
+}
+
+
+def made_for(replica_set: Owner) -> str:
+    """The Deployment for which a ReplicaSet was made: it has its name, and a hash of its template behind it."""
+    return replica_set.name.rpartition("-")[0]

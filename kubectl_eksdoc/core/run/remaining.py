@@ -24,9 +24,10 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.measured import Measured
-from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
+from kubectl_eksdoc.core.run.board import DrainedNode
+from kubectl_eksdoc.core.run.board import Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.sim.activation import Reserved
+from kubectl_eksdoc.core.sim.course import Reserved
 from kubectl_eksdoc.core.sim.course import Move
 from kubectl_eksdoc.core.sim.drain import simulate
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-from kubectl_eksdoc.core.run.means import made_for
+from kubectl_eksdoc.core.run.answers import made_for
 from kubectl_eksdoc.core.run.seen import Seen
 
 

@@ -9,9 +9,27 @@ from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.nodes import ENDS, DrainedNode, Phase
+from kubectl_eksdoc.core.run.board import ENDS
+from kubectl_eksdoc.core.run.board import DrainedNode
+from kubectl_eksdoc.core.run.board import Phase
 from kubectl_eksdoc.core.run.pursuits import Step
-from kubectl_eksdoc.core.run.stopping import Stopping, is_stuck
+from kubectl_eksdoc.core.run.patience import Stopping
+from kubectl_eksdoc.core.run.patience import is_stuck
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from kubectl_eksdoc.core.model.acts import ListPods
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.news import AllPods, Found, News, PodGone, PodIs
+from kubectl_eksdoc.core.run.asking import Asking
+from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.guards import Brakes
+from kubectl_eksdoc.core.run.answers import made_for
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.board import DrainedNode
+from kubectl_eksdoc.core.run.board import Phase
+from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 
 
 class Sights:
@@ -93,3 +111,136 @@ class Sights:
 
 def _why_kept(node: DrainedNode) -> str:
     return "; ".join(f"{pursuit.pod.key}: {pursuit.said}" for pursuit in node.kept)
+
+
+# Pods that came to a node after the plan was made: before its cordon, by a toleration, or past the scheduler.
+#
+# Whether they go, when and by which limits is for a plan to say, so a new one is asked for. Who sends pods back to the
+# same node again and again is not fought: they are left, and so is the node. So is one that our own restart made: the
+# user asked for no downtime, and another restart of the same run does nothing.
+
+
+RETURNS = 2
+"""So often pods of one owner that come back to one node are evicted again."""
+
+_EMPTIED = (Phase.ACTIVE, Phase.EMPTY, Phase.DETACHING)
+
+
+class Strangers:
+    """Mutable."""
+
+    def __init__(self, board: Board, asking: Asking, brakes: Brakes, partial: bool) -> None:
+        self._board = board
+        self._asking = asking
+        self._brakes = brakes
+        self._partial = partial
+        self._found: dict[str, set[str]] = defaultdict(set)  # by node: UIDs
+        self._returned: Counter[tuple[str, str]] = Counter()  # by node and owner
+        self._last = max((p.eviction.position for p in board.pursuits.values()), default=0)
+
+    @property
+    def on(self) -> dict[str, tuple[str, ...]]:
+        """Their UIDs, by the nodes that are being emptied, or are empty but for them."""
+        phases = {name: self._board.nodes[name].phase for name, uids in self._found.items() if uids}
+        emptied = [name for name, phase in phases.items() if phase in _EMPTIED]
+        return {name: tuple(sorted(self._found[name])) for name in emptied}
+
+    def take(self, news: News) -> None:
+        """What was told, once it is known to `seen`."""
+        seen = self._board.seen
+        match news:
+            case PodIs(pod, _):
+                self._look(seen.pod(pod.uid))
+            case PodGone(uid, _):
+                for uids in self._found.values():
+                    uids.discard(uid)
+            case AllPods():
+                self._found.clear()
+                for pod in seen.pods():
+                    self._look(pod)
+            case Found(ListPods(), pods):
+                for pod in pods:
+                    self._look(seen.pod(pod.uid))
+
+    def _look(self, pod: Pod | None) -> None:
+        node = self._board.nodes.get(pod.node) if pod is not None else None
+        if pod is None or node is None or node.cordon_only:
+            return
+        if node.is_unknown(pod):
+            self._found[node.name].add(pod.uid)
+        else:
+            self._found[node.name].discard(pod.uid)
+
+    def extend(self, plan: DrainPlan, now_s: float) -> None:
+        """They go as `plan` has it, behind all that was planned before; of what it says of others nothing is taken."""
+        going = {eviction.pod.uid: eviction for eviction in plan.evictions}
+        staying = {left.pod.uid: left for left in plan.left}
+        drained = {target.node.name: target for target in plan.targets}
+        for name, uids in self.on.items():
+            node, target = self._board.nodes[name], drained.get(name)
+            if target is None:
+                continue
+            if not target.order:
+                self._board.leave_alone(node, now_s, "; ".join(target.why))
+                continue
+            left = [staying[uid] for uid in uids if uid in staying]
+            evictions = [going[uid] for uid in uids if uid in going]
+            left += self._not_again(node, evictions)
+            kept = {each.pod.uid for each in left}
+            self._leave(node, left, now_s)
+            if not node.over:
+                self._go(node, [each for each in evictions if each.pod.uid not in kept], plan.slots, now_s)
+        self._last += max((eviction.position for eviction in plan.evictions), default=0)
+
+    def _not_again(self, node: DrainedNode, evictions: Iterable[Eviction]) -> list[Left]:
+        """Those that came back too often; the others have come back once more."""
+        owners = {(node.name, _owner(each.pod)): None for each in evictions}
+        tired = {key for key in owners if self._returned[key] >= RETURNS}
+        self._returned.update(key for key in owners if key not in tired)
+        ours = self._restarted()
+        found = []
+        for pod in (each.pod for each in evictions):
+            if pod.owner is not None and (pod.namespace, made_for(pod.owner)) in ours:
+                why = "this run has restarted its workload already, and the new pod came to a drained node"
+                found.append(Left(pod, node.name, PodVerdict.BLOCKED, (), why))
+            elif (node.name, _owner(pod)) in tired:
+                why = f"{_owner(pod)} puts pods on this node again and again"
+                found.append(Left(pod, node.name, PodVerdict.BLOCKED, (), why))
+        return found
+
+    def _restarted(self) -> set[tuple[str, str]]:
+        """Namespace and name of the workloads that were."""
+        asked = (p for p in self._board.pursuits.values() if p.step is not Step.WAITING)
+        return {(p.pod.namespace, p.eviction.manner.restarts.name) for p in asked if p.eviction.manner.restarts}
+
+    def _leave(self, node: DrainedNode, left: Iterable[Left], now_s: float) -> None:
+        """What stays is nothing to anybody; for what should go and cannot the node is left alone, or only this pod."""
+        held = [each for each in left if each.verdict is not PodVerdict.STAY]
+        node.stays |= {each.pod.uid for each in left}
+        node.held += tuple(each.pod.key for each in held)
+        self._found[node.name] -= {each.pod.uid for each in left}
+        for each in held:
+            self._board.tell(now_s, Happened.KEPT, each.pod.key, node.name, each.reason)
+        if held and not self._partial:
+            self._board.leave_alone(node, now_s, "; ".join(f"{each.pod.key}: {each.reason}" for each in held))
+
+    def _go(self, node: DrainedNode, evictions: list[Eviction], slots: Mapping[str, int], now_s: float) -> None:
+        if not evictions:
+            return
+        for eviction in evictions:
+            pursuit = Pursuit(eviction._replace(position=self._last + eviction.position))
+            node.pursuits[eviction.pod.uid] = self._board.pursuits[eviction.pod.uid] = pursuit
+            pursuit.begin(now_s)
+            self._found[node.name].discard(eviction.pod.uid)
+        self._asking.expect(evictions, slots)
+        self._brakes.expect(evictions)
+        if node.phase is not Phase.ACTIVE:
+            node.to(Phase.ACTIVE, now_s)
+            node.listed = 0
+        came = ", ".join(eviction.pod.key for eviction in evictions)
+        self._board.tell(now_s, Happened.REPLANNED, node.name, why=f"came to it after the plan was made: {came}")
+        self._board.stir((node.name,))
+
+
+def _owner(pod: Pod) -> str:
+    return f"{pod.owner.kind} {pod.namespace}/{pod.owner.name}" if pod.owner is not None else f"pod {pod.key}"

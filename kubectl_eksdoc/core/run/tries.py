@@ -6,7 +6,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.run.answers import by_admission
-from kubectl_eksdoc.core.run.scribe import is_another
+from kubectl_eksdoc.core.run.journal import is_another
 
 TRIES = 5
 """So often it is asked for while its answer tells nothing, or others are faster, or it is forbidden."""

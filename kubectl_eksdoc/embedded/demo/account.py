@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.files import account, held, read
+from kubectl_eksdoc.embedded.demo.reader import account
+from kubectl_eksdoc.embedded.demo.reader import held
+from kubectl_eksdoc.embedded.demo.reader import read
 
 Json = dict[str, Any]
 Params = Mapping[str, Any]

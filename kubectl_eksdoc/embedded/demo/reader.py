@@ -2,13 +2,82 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.objects.raw_objects import raws_in
 from collections.abc import Iterable, Sequence
-
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
-from kubectl_eksdoc.embedded.demo.files import IDENTITY, NOW, held
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_usage import KindTold
+from kubectl_eksdoc.core.model.api_usage import Release
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold
+from kubectl_eksdoc.core.model.pods import Container
+from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.core.model.kinds import PODS, Resource
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.held_answers import HeldApis
+from kubectl_eksdoc.objects.held import HeldChanges
+from kubectl_eksdoc.objects.single import decode
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.embedded.probed import MetadataServices
+
+
+# The files of the snapshot, and the cluster and the moment that they are of.
+
+
+NOW = datetime(2026, 11, 20, 8, 51, 0, tzinfo=timezone.utc)
+"""The moment at which the demo cluster is observed, always."""
+
+IDENTITY = Identity("demo", "demo-shop", "111122223333", "ap-northeast-2", "v1.33")
+
+DEFAULT_NODEGROUP = "blue"
+"""The node group that the demo's upgrade wants to empty."""
+
+PLAIN = ""
+SCENES = (PLAIN, "check", "imds-probe", "interruption")
+"""Each by the command that sees it; the plain one is that of all others."""
+
+
+def folder(scene: str) -> str:
+    return scene or "plain"
+
+
+def read(name: str) -> bytes:
+    """A file of the snapshot. A scene that adds nothing to the plain one has no file."""
+    path = files(__package__) / "data" / name
+    return path.read_bytes() if path.is_file() else b"{}"
+
+
+@cache
+def account() -> Mapping[str, Any]:
+    """The cluster's endpoint, how each question is answered, and the instances of the plain scene by their nodes."""
+    found: Mapping[str, Any] = json.loads(read("account.json"))
+    return found
+
+
+@cache
+def held(what: str, scene: str) -> Mapping[str, Mapping[str, bytes]]:
+    """The ``objects``, ``texts`` or ``aws`` answers of a scene by kind and name: those of the plain scene, but for the
+    ones that the scene replaces."""
+    added = raws_in(read(f"{folder(scene)}/{what}.json"))
+    if scene == PLAIN:
+        return added
+    plain = held(what, PLAIN)
+    return {kind: {**plain.get(kind, {}), **added.get(kind, {})} for kind in {**plain, **added}}
 
 
 class DemoReader:
@@ -48,3 +117,95 @@ def a_list(resource: Resource, items: Iterable[bytes]) -> bytes:
     """`items` as the answer to a list request."""
     head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":{{}},"items":['
     return b"".join((head.encode(), b",".join(items), b"]}"))
+
+
+# What the demo cluster answers besides its lists.
+
+
+WHERE = "the demo"
+
+
+class DemoBeside:
+    """A `flows.beside.Beside` over the objects and texts of a scene, which it decodes on request."""
+
+    def __init__(self, scene: str) -> None:
+        self._scene = scene
+        self._objects = held("objects", scene)
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """Unknown where the namespace has no object of the kind at all, as of a dump."""
+        several = self._objects.get(f"{of.api_version} {of.kind}", {})
+        found = several.get(f"{of.namespace}/{of.name}")
+        if found is not None:
+            document: Doc = decode(found)
+            return document
+        if _within(several, of.namespace):
+            return Absent(f"{WHERE} has no {of}")
+        return _nothing(of.kind + (f" of namespace {of.namespace}" if of.namespace else ""))
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        found = _within(self._objects.get(kind_of(resource), {}), namespace)
+        return tuple(map(decode, found)) if found else _nothing(f"{resource.kind} of namespace {namespace}")
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        all_pods = self._objects[kind_of(PODS)]
+        return {
+            pod: containers_of(all_pods[pod]) if pod in all_pods else Absent(f"{WHERE} has no pod {pod}")
+            for pod in pods
+        }
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        return {log: self._log(log) for log in asked}
+
+    def _log(self, log: LogOf) -> str | Unknown:
+        text = self._text("previous log" if log.previous else "log", f"{log.namespace}/{log.pod}/{log.container}")
+        return _nothing(f"log of {log.pod}") if text is None else text
+
+    def events(self) -> Unknown:
+        return _nothing("Events")
+
+    def metrics(self, pod: str, port: int) -> Unknown:
+        return Unknown(f"{WHERE} holds nothing of what {pod} counts (port {port})")
+
+    def requested(self) -> tuple[str, ...] | Unknown:
+        return self._apis.requested()
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+        return self._apis.written(resources)
+
+    def releases(self) -> tuple[Release, ...] | Unknown:
+        return self._apis.releases()
+
+    def told(self) -> ChangesTold:
+        changes = HeldChanges(WHERE)
+        add_others(changes, self._scene)
+        return changes.told()
+
+    @cached_property
+    def _apis(self) -> HeldApis:
+        apis = HeldApis(WHERE, complete=True)
+        add_others(apis, self._scene)
+        if counted := self._text("metrics", "/metrics"):
+            apis.count(counted)
+        return apis
+
+    def _text(self, kind: str, name: str) -> str | None:
+        raw = held("texts", self._scene).get(kind, {}).get(name)
+        return None if raw is None else str(decode(raw))
+
+
+def _within(several: Mapping[str, bytes], namespace: str) -> list[bytes]:
+    return [each for key, each in several.items() if key.startswith(f"{namespace}/")]
+
+
+def _nothing(what: str) -> Unknown:
+    return Unknown(f"{WHERE} holds no {what}")
+
+
+# The instance metadata services of the demo's nodes, as its AWS describes their instances.
+
+
+def demo_services() -> MetadataServices:
+    instances = account()["instances"]
+    options = {node: MetadataOptions(said["tokens"], said["hops"]) for node, said in instances.items()}
+    return MetadataServices(options, {node: said["id"] for node, said in instances.items()})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.sim.cluster.troubles import Trouble
+from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
 from kubectl_eksdoc.embedded.serving.faults import Fault
 
 ONCE_AT_S = 60.0

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
 from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
-from kubectl_eksdoc.embedded.serving import fault_answers as answers
-from kubectl_eksdoc.embedded.serving.faults import (
-    EVICTIONS,
-    CutShort,
-    Delayed,
-    Doubled,
-    Dropped,
-    Effect,
-    Fault,
-    Lost,
-    Moment,
-    Swallowed,
-)
-from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving import faults as answers
+from kubectl_eksdoc.embedded.serving.faults import EVICTIONS
+from kubectl_eksdoc.embedded.serving.faults import CutShort
+from kubectl_eksdoc.embedded.serving.faults import Delayed
+from kubectl_eksdoc.embedded.serving.faults import Doubled
+from kubectl_eksdoc.embedded.serving.faults import Dropped
+from kubectl_eksdoc.embedded.serving.faults import Effect
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.faults import Lost
+from kubectl_eksdoc.embedded.serving.faults import Moment
+from kubectl_eksdoc.embedded.serving.faults import Swallowed
+from kubectl_eksdoc.embedded.serving.targets import Request
+from collections.abc import Callable
+from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
+from kubectl_eksdoc.embedded.serving.faults import Effect
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.faults import WatchCut
+from kubectl_eksdoc.embedded.serving.faults import WatchDelayed
+from kubectl_eksdoc.embedded.serving.faults import WatchDoubled
+from kubectl_eksdoc.embedded.serving.faults import WatchExpired
+from kubectl_eksdoc.embedded.serving.faults import WatchSilent
+
 
 UPDATES = "PUT|PATCH"
 WRITES = "POST|PUT|PATCH|DELETE"
@@ -88,7 +95,7 @@ REQUESTS = (
     Named(
         "list-expired",
         "410: the next page of a list is refused, its continue token being too old",
-        lambda given: Fault(answers.expiring, method="GET", watches=False, share=given.share),
+        lambda given: Fault(answers.expiring_answer, method="GET", watches=False, share=given.share),
         Of.REQUESTS,
     ),
     Named(
@@ -141,6 +148,48 @@ REQUESTS = (
         "swallowed",
         "evictions are granted and nothing happens, as with a webhook that makes dry runs of them",
         _evicting(lambda given: Swallowed()),
+        Of.REQUESTS,
+    ),
+)
+
+
+# Faults that those who watch meet.
+
+
+def _watching(effect: Callable[[Given], Effect]) -> Callable[[Given], Fault]:
+    return lambda given: Fault(effect(given), watches=True, share=given.share)
+
+
+WATCHES = (
+    Named(
+        "watch-cut",
+        "a watch's connection ends after so many events",
+        _watching(lambda given: WatchCut(int(given.number))),
+        Of.REQUESTS,
+        Takes.EVENTS,
+        1.0,
+    ),
+    Named(
+        "watch-expired",
+        "410: a watch ends after so many events, its version being too old",
+        _watching(lambda given: WatchExpired(int(given.number))),
+        Of.REQUESTS,
+        Takes.EVENTS,
+        0.0,
+    ),
+    Named(
+        "watch-late",
+        "a watch's events come so many real seconds late",
+        _watching(lambda given: WatchDelayed(given.number)),
+        Of.REQUESTS,
+        Takes.SECONDS,
+        5.0,
+    ),
+    Named("watch-doubled", "each event of a watch comes twice", _watching(lambda given: WatchDoubled()), Of.REQUESTS),
+    Named(
+        "watch-silent",
+        "a watch tells nothing, and its connection stays open",
+        _watching(lambda given: WatchSilent()),
         Of.REQUESTS,
     ),
 )

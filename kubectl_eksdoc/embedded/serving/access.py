@@ -8,8 +8,16 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status
+from collections.abc import Iterator, Sequence
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status
+from collections.abc import Callable, Mapping
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
+
 
 EVERYTHING = "*"
 
@@ -139,3 +147,111 @@ def _one_of(word: str, words: tuple[str, ...]) -> bool:
 
 def _covers(path: str, asked: str) -> bool:
     return path == asked or (path.endswith(EVERYTHING) and asked.startswith(path[:-1]))
+
+
+# Who creates a role must have its rights already, in the same scope, or the verb escalate.
+#
+# Bindings are let through: whoever binds a role here has created it. Source: pkg/registry/rbac/{clusterrole,role}/
+# policybased/storage.go and pkg/registry/rbac/validation (ConfirmNoEscalation, CompactString: the text).
+
+
+GROUP = "rbac.authorization.k8s.io"
+ROLES = (f"roles.{GROUP}", f"clusterroles.{GROUP}")
+
+
+def check_granting(user: User, plural: str, namespace: str, role: Doc) -> None:
+    """`plural`: of roles or of cluster roles.
+
+    Raises:
+        Refusal: 403, in the server's words, with the rules that the user does not have.
+    """
+    if _has(user, Action("escalate", GROUP, plural, namespace=namespace)):
+        return
+    lacking = [text for text, action in _granted(role, namespace) if not _has(user, action)]
+    if not lacking:
+        return
+    name = str((role.get("metadata") or {}).get("name", ""))
+    asks = f'user "{user.name}" (groups=["system:authenticated"])'
+    text = f"{asks} is attempting to grant RBAC permissions not currently held:\n" + "\n".join(lacking)
+    said = f'{plural}.{GROUP} "{name}" is forbidden: {text}'
+    raise Refusal(Status(403, "Forbidden", said, Details(name, GROUP, plural)))
+
+
+def _has(user: User, action: Action) -> bool:
+    return any(rule.allows(action) for rule in user.rules)
+
+
+def _granted(role: Doc, namespace: str) -> Iterator[tuple[str, Action]]:
+    """Each right by itself, as the server writes it, and what it lets do."""
+    for rule in role.get("rules") or ():
+        for verb in rule.get("verbs") or ():
+            for path in rule.get("nonResourceURLs") or ():
+                yield f"{{NonResourceURLs:{_quoted([path])}, Verbs:{_quoted([verb])}}}", Action(verb, path=path)
+            for group in rule.get("apiGroups") or ():
+                for named in rule.get("resources") or ():
+                    resource, _, subresource = named.partition("/")
+                    text = f"{{APIGroups:{_quoted([group])}, Resources:{_quoted([named])}, Verbs:{_quoted([verb])}}}"
+                    yield text, Action(verb, group, resource, subresource, namespace)
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """As Go's %q writes a slice."""
+    return "[" + " ".join(f'"{word}"' for word in words) + "]"
+
+
+# Reviews: what somebody may do and who they are, answered at once and stored nowhere.
+#
+# Source: pkg/registry/authorization/{selfsubjectaccessreview,selfsubjectrulesreview}, authentication/selfsubjectreview.
+
+
+def _access(doc: Doc, user: User) -> Doc:
+    """A SelfSubjectAccessReview with its answer."""
+    asked = at(doc, "spec", "resourceAttributes")
+    path = at(doc, "spec", "nonResourceAttributes")
+    if bool(asked) == bool(path):
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        found = Cause("FieldValueInvalid", f"Invalid value: {text}", "spec")
+        raise invalid(Named("", "authorization.k8s.io", "SelfSubjectAccessReview"), "", (found,))
+    action = Action(
+        verb=_word(asked, "verb") or _word(path, "verb"),
+        group=_word(asked, "group"),
+        resource=_word(asked, "resource"),
+        subresource=_word(asked, "subresource"),
+        namespace=_word(asked, "namespace"),
+        name=_word(asked, "name"),
+        path=_word(path, "path"),
+    )
+    return with_value(doc, ("status",), {"allowed": user.may(action)})
+
+
+def _rules(doc: Doc, user: User) -> Doc:
+    """A SelfSubjectRulesReview: what the rules say of one namespace."""
+    namespace = _word(at(doc, "spec"), "namespace")
+    here = [rule for rule in user.rules if not rule.namespaces or namespace in rule.namespaces]
+    resources = [
+        {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
+        for rule in here
+        if rule.resources
+    ]
+    paths = [{"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in here if rule.paths]
+    said = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+    return with_value(doc, ("status",), said)
+
+
+def _self(doc: Doc, user: User) -> Doc:
+    """A SelfSubjectReview: `kubectl auth whoami`."""
+    said = {"userInfo": {"username": user.name, "groups": ["system:authenticated"]}}
+    return with_value(doc, ("status",), said)
+
+
+def _word(doc: object, name: str) -> str:
+    value = doc.get(name) if isinstance(doc, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+ANSWERS: Mapping[str, Callable[[Doc, User], Doc]] = {
+    "selfsubjectaccessreviews.authorization.k8s.io": _access,
+    "selfsubjectrulesreviews.authorization.k8s.io": _rules,
+    "selfsubjectreviews.authentication.k8s.io": _self,
+}
+"""By resource."""

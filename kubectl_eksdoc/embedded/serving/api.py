@@ -5,37 +5,103 @@ One lock around everything, since the simulated cluster has one thread. A watch 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
+from kubectl_eksdoc.embedded.serving.targets import Target
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
-
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, expired
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi, openapi_v2
+from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
+from kubectl_eksdoc.embedded.api import discovery as aggregated_discovery
+from kubectl_eksdoc.embedded.api import openapi as openapi_v2
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import deprecations, expressions, granting, metrics, options, reviews, subresources
-from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
+from kubectl_eksdoc.embedded.serving import metrics
+from kubectl_eksdoc.embedded.serving import validation as expressions
+from kubectl_eksdoc.embedded.serving import access as granting
+from kubectl_eksdoc.embedded.serving import bodies as options
+from kubectl_eksdoc.embedded.serving import access as reviews
+from kubectl_eksdoc.embedded.serving import objects as subresources
+from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.access import Action
+from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.access import check
+from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import Clockwork
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.targets import status_reply
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
-from kubectl_eksdoc.embedded.serving.objects import Objects, Ports, nobody_listens
+from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.objects import Ports
+from kubectl_eksdoc.embedded.serving.objects import nobody_listens
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
-from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
-from kubectl_eksdoc.embedded.serving.streaming import Streaming
-from kubectl_eksdoc.embedded.serving.targets import Target, action_of, names_enough, target_of, verb_of
-from kubectl_eksdoc.embedded.serving.watching import Watch, asked
+from kubectl_eksdoc.embedded.serving.validation import Holds
+from kubectl_eksdoc.embedded.serving.validation import Policies
+from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
+from kubectl_eksdoc.embedded.serving.reading import TooOldToContinue
+from kubectl_eksdoc.embedded.serving.watching import Streaming
+from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.embedded.serving.targets import action_of
+from kubectl_eksdoc.embedded.serving.targets import names_enough
+from kubectl_eksdoc.embedded.serving.targets import target_of
+from kubectl_eksdoc.embedded.serving.targets import verb_of
+from kubectl_eksdoc.embedded.serving.watching import Watch
+from kubectl_eksdoc.embedded.serving.watching import asked
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.objects.single import encode
+
+
+# What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
+#
+# Source: apiserver pkg/endpoints/deprecation/deprecation.go (WarningMessage), pkg/endpoints/installer.go;
+# k8s.io/api core/v1 zz_generated.prerelease-lifecycle.go, v1.36. Of what a 1.36 server serves these two are all.
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """Since minor version `since`; nothing says in which it is `removed`."""
+
+    since: int
+    instead: str = ""
+    removed: str = ""
+
+
+_ALL: Mapping[str, Deprecation] = {
+    "endpoints": Deprecation(33, "discovery.k8s.io/v1 EndpointSlice"),
+    "componentstatuses": Deprecation(19),
+}
+
+
+def of(target: Target, minor: int) -> Deprecation | None:
+    """Of a server of that minor version; None where there is none."""
+    found = _ALL.get(target.resource)
+    return found if found is not None and minor >= found.since else None
+
+
+def use_of(target: Target, found: Deprecation) -> DeprecatedUse:
+    served = target.served
+    return DeprecatedUse(served.group, served.version, served.plural, found.removed, target.subresource)
+
+
+def warned(reply: Reply, target: Target, found: Deprecation) -> Reply:
+    """The reply with a warning, which clients print."""
+    instead = f"; use {found.instead}" if found.instead else ""
+    text = f"{target.served.api_version} {target.served.kind} is deprecated in v1.{found.since}+{instead}"
+    return replace(reply, headers={**reply.headers, "Warning": f'299 - "{text}"'})
+
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = ("/healthz", "/livez", "/readyz")
@@ -143,11 +209,11 @@ class Api:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
         reply = self._of_resource(request, target, user)
-        deprecation = deprecations.of(target, self._minor)
+        deprecation = of(target, self._minor)
         if deprecation is None:
             return reply
-        self._deprecated.add(deprecations.use_of(target, deprecation))
-        return deprecations.warned(reply, target, deprecation)
+        self._deprecated.add(use_of(target, deprecation))
+        return warned(reply, target, deprecation)
 
     def _of_resource(self, request: Request, target: Target, user: User) -> Reply:
         verb = verb_of(request, target.name)
@@ -164,7 +230,7 @@ class Api:
             doc = self._objects.unstored(request, target)
             return Reply(201, encode(reviews.ANSWERS[target.resource](doc, user)))
         if verb == "create" and target.resource in granting.ROLES:
-            granting.check(user, target.served.plural, target.key[0], self._objects.unstored(request, target))
+            granting.check_granting(user, target.served.plural, target.key[0], self._objects.unstored(request, target))
         if verb == "watch":
             return self._watch(request, target)
         return self._objects.answer(verb, request, target)
@@ -188,7 +254,7 @@ class Api:
         if path == "/metrics":
             return Reply(200, metrics.text(self._deprecated), metrics.CONTENT_TYPE)
         if path == "/openapi/v2":
-            return Reply(200, openapi_v2.document(served), openapi_v2.CONTENT_TYPE)
+            return Reply(200, openapi_v2.v2_document(served), openapi_v2.CONTENT_TYPE)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)

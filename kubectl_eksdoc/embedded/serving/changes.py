@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from kubectl_eksdoc.core.model.api_objects import Doc, without
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import without
 from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
@@ -20,8 +20,14 @@ from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import Path, apply_strategic
 from kubectl_eksdoc.core.rules.api.schema import Schema
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
-from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
+from kubectl_eksdoc.embedded.api.catalogue import schema_in
+from kubectl_eksdoc.embedded.api.resources import Served
+
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -121,3 +127,27 @@ def _reset(writer: Writer) -> Fields:
     if not writer.has_status:
         return NONE
     return _OF_STATUS if writer.subresource == "status" else _MAIN
+
+
+# The schemas by which objects are merged and owned: of custom resources the one of their definition, as it is now.
+
+
+class Schemas:
+    """Mutable: keeps the latest schema of every custom resource that was asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._custom: dict[tuple[str, str], tuple[int, Schema]] = {}
+
+    def of(self, served: Served) -> Schema:
+        definition = self._store.get(DEFINITIONS, ("", served.full_name)) if served.custom else None
+        if definition is None:
+            return schema_of(served.api_version, served.kind)
+        place = (served.full_name, served.version)
+        held = self._custom.get(place)
+        if held is None or held[0] != definition.version:
+            declared = schema_in(definition.doc, served.version)
+            plain = schema_of(served.api_version, served.kind)
+            held = definition.version, plain if declared is None else schema_of_custom(declared)
+            self._custom[place] = held
+        return held[1]

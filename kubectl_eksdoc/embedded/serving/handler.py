@@ -19,10 +19,29 @@ from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
-
 from kubectl_eksdoc.core.rules.addresses import AS
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, bad_request
-from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Reply, Request, Unanswered, status_reply
+from kubectl_eksdoc.embedded.serving.targets import Answering
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.targets import Unanswered
+from kubectl_eksdoc.embedded.serving.targets import status_reply
+import contextlib
+import socket
+import struct
+import sys
+from collections import deque
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any
+from kubectl_eksdoc.core.rules.addresses import AS
+from kubectl_eksdoc.embedded.serving.targets import Answering
+from collections.abc import Callable
+from typing import Protocol
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
+
 
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""
@@ -220,3 +239,159 @@ def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
 def _peeked(connection: socket.socket) -> bytes:
     """What has come and was not read yet; of TLS as it came, for what is behind it cannot be looked at."""
     return socket.socket.recv(connection, 1, socket.MSG_PEEK)
+
+
+# The HTTP server: on this machine's loopback address alone.
+
+
+LOOPBACK = "127.0.0.1"
+
+SILENCE_S = 120.0
+"""A client that says nothing, or takes nothing, for so long loses its connection."""
+
+
+class _Ended(Exception):
+    """A server's loop is over."""
+
+
+class Server(ThreadingHTTPServer):
+    """Serves an API until it is closed; each connection has a thread, as has each watch. `errors`: the latest that went
+    wrong with a connection by nobody's fault but ours."""
+
+    daemon_threads = True
+    allow_reuse_address = False
+    request_queue_size = 128
+
+    def __init__(self, api: Answering, port: int = 0, silence_s: float = SILENCE_S) -> None:
+        """Port 0: any free one. Raises OSError: it is taken."""
+        self.errors: deque[Exception] = deque(maxlen=10)
+        self._lock = Lock()
+        self._open: dict[socket.socket, Thread] = {}
+        self._ending = False
+
+        class Connection(Handler):
+            timeout = silence_s
+
+        super().__init__((LOOPBACK, port), Connection)
+        Connection.api = api
+        Connection.hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "localhost"))
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def url(self, token: str = "") -> str:
+        """With a `token` in it everything is done as its user."""
+        return f"http://{LOOPBACK}:{self.port}" + (AS + token if token else "")
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        thread = Thread(target=self._serve, args=(request, client_address), daemon=True, name=f"to {client_address}")
+        with self._lock:
+            self._open[request] = thread
+        try:
+            thread.start()
+        except RuntimeError:  # the machine gives no more threads
+            self._forget(request)
+            self.shutdown_request(request)
+
+    def serve_forever(self, poll_interval: float = 0.5) -> None:
+        with contextlib.suppress(_Ended):
+            super().serve_forever(poll_interval)
+
+    def shutdown(self) -> None:
+        """At once: a connection of our own wakes the thread that waits for one. It is reset, so that the port is free
+        afterwards."""
+        self._ending = True
+        with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self.port), 1.0) as waking:
+            waking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        super().shutdown()
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        return not self._ending
+
+    def service_actions(self) -> None:
+        """Called after each connection."""
+        if self._ending:
+            raise _Ended
+
+    def server_close(self) -> None:
+        """Nobody is served any more, and no watch goes on."""
+        super().server_close()
+        with self._lock:
+            left = dict(self._open)
+        for connection in left:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in left.values():
+            thread.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no error of ours."""
+        error = sys.exc_info()[1]
+        if isinstance(error, Exception) and not isinstance(error, OSError):
+            self.errors.append(error)
+
+    def _serve(self, request: Any, client_address: Any) -> None:
+        try:
+            self.process_request_thread(request, client_address)
+        finally:
+            self._forget(request)
+
+    def _forget(self, request: socket.socket) -> None:
+        with self._lock:
+            self._open.pop(request, None)
+
+
+@contextlib.contextmanager
+def serving(api: Answering, port: int = 0, silence_s: float = SILENCE_S) -> Iterator[Server]:
+    """A server in a thread of its own, until the block ends."""
+    with Server(api, port, silence_s) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+# How the cluster's virtual time passes while somebody uses it.
+
+
+class Clockwork(Protocol):
+    """Brings the agenda up to date before every look at the cluster."""
+
+    def advance(self, agenda: Agenda) -> None: ...
+
+    def real_s(self, virtual_s: float) -> float:
+        """How long a piece of virtual time takes on the wall."""
+
+
+class Scaled:
+    """The wall's clock, so many times as fast. `monotonic` gives seconds that never go back."""
+
+    def __init__(self, monotonic: Callable[[], float], speed: float = 1.0) -> None:
+        self._monotonic = monotonic
+        self._speed = speed
+        self._begun: tuple[float, float] | None = None
+
+    def advance(self, agenda: Agenda) -> None:
+        now = self._monotonic()
+        if self._begun is None:
+            self._begun = now, agenda.seconds
+        since, seconds = self._begun
+        agenda.run_until(seconds + (now - since) * self._speed)
+
+    def real_s(self, virtual_s: float) -> float:
+        return virtual_s / self._speed
+
+
+class ByHand:
+    """Only what somebody else lets happen: for tests, and for runs that take no time."""
+
+    def advance(self, agenda: Agenda) -> None:
+        """Nothing is due but what is due now."""
+        agenda.run_until(agenda.seconds)
+
+    def real_s(self, virtual_s: float) -> float:
+        return virtual_s

@@ -5,18 +5,171 @@ Source: apiserver pkg/endpoints/handlers/get.go, pkg/storage/etcd3/store.go (Get
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from kubectl_eksdoc.core.rules.api.statuses import bad_request
+from kubectl_eksdoc.embedded.serving.go_json import syntax_error
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.selectors import InvalidSelector, Selector, parse
+from kubectl_eksdoc.core.rules.api.statuses import bad_request
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
-from kubectl_eksdoc.core.sim.cluster.store import Expired, Item, Store, path_of
-from kubectl_eksdoc.embedded.serving import paging
-from kubectl_eksdoc.embedded.serving.messages import Request
-from kubectl_eksdoc.embedded.serving.paging import ANY_VERSION, Token
-from kubectl_eksdoc.embedded.serving.selecting import Choice, chosen
+from kubectl_eksdoc.core.sim.cluster.store import Expired
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import path_of
+from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.embedded.serving.targets import Target
+
+
+# Continue tokens: where a list in pages goes on, and of which version.
+#
+# Source: apiserver pkg/storage/continue.go (EncodeContinue, DecodeContinue).
+
+
+_FORMAT = "meta.k8s.io/v1"
+
+ANY_VERSION = -1
+"""A token of this version goes on with whatever is there by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`start` is the path (see `store.path_of`) of the last object of the page before, below what is listed: of a list
+    of one namespace it is a name."""
+
+    version: int
+    start: str
+
+
+def encode(token: Token, rooted: bool) -> str:
+    """`rooted`: as a watch cache writes it, with a slash in front; etcd's own has none."""
+    start = f"{'/' if rooted else ''}{token.start}\0"
+    text = json.dumps({"v": _FORMAT, "rv": token.version, "start": start}, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode(text: str) -> Token:
+    """
+    Raises:
+        Refusal: 400, it is none of ours.
+    """
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        wrong = syntax_error(raw)
+        said = {} if wrong else json.loads(raw)
+        version, start, form = said.get("rv"), said.get("start"), said.get("v")
+    except (ValueError, AttributeError, binascii.Error) as error:
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    if wrong:
+        raise bad_request(f"invalid continue token: continue key is not valid: {wrong}")
+    if form != _FORMAT or not isinstance(version, int) or not isinstance(start, str) or version == 0:
+        raise bad_request("invalid continue token: continue key is not valid: server does not recognize it")
+    return Token(version, start.rstrip("\0").removeprefix("/"))
+
+
+# Which objects a request means: label selectors for every kind, field selectors for those that have some.
+#
+# Source: pkg/apis/core/v1/conversion.go and pkg/registry/*/strategy.go (the fields each kind can be selected by).
+
+
+_NAMES = {"metadata.name": ("metadata", "name"), "metadata.namespace": ("metadata", "namespace")}
+
+_FIELDS = {
+    "pods": (
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ),
+    "nodes": ("spec.unschedulable",),
+    "namespaces": ("status.phase",),
+    "secrets": ("type",),
+    "jobs.batch": ("status.successful",),
+    "replicasets.apps": ("status.replicas",),
+    "replicationcontrollers": ("status.replicas",),
+    "events": (
+        "involvedObject.kind",
+        "involvedObject.namespace",
+        "involvedObject.name",
+        "involvedObject.uid",
+        "involvedObject.apiVersion",
+        "involvedObject.resourceVersion",
+        "involvedObject.fieldPath",
+        "reason",
+        "reportingComponent",
+        "source",
+        "type",
+    ),
+}
+_TERM = re.compile(r"([^=!]+)(==|!=|=)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`equal` and `other`: fields by path with the value they must have, and must not have."""
+
+    labels: Selector | None = None
+    equal: tuple[tuple[tuple[str, ...], str], ...] = ()
+    other: tuple[tuple[tuple[str, ...], str], ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        return self.labels is None and not self.equal and not self.other
+
+    def named(self, name: str) -> Choice:
+        """Of these, the one of that name."""
+        return replace(self, equal=(*self.equal, (_NAMES["metadata.name"], name)))
+
+    def takes(self, doc: Doc) -> bool:
+        if self.labels is not None and not self.labels.matches(at(doc, "metadata", "labels") or {}):
+            return False
+        return all(_text(at(doc, *path)) == value for path, value in self.equal) and all(
+            _text(at(doc, *path)) != value for path, value in self.other
+        )
+
+
+def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool] | None = None) -> Choice:
+    """What the two query parameters mean for a resource; `known` says which other fields it can be selected by.
+
+    Raises:
+        Refusal: 400, they cannot be read, or the kind cannot be selected by such a field.
+    """
+    try:
+        selector = parse(labels) if labels.strip() else None
+    except InvalidSelector as error:
+        raise bad_request(error.servers) from error
+    equal: list[tuple[tuple[str, ...], str]] = []
+    other: list[tuple[tuple[str, ...], str]] = []
+    for term in filter(None, fields.split(",")):
+        found = _TERM.fullmatch(term)
+        if found is None:
+            raise bad_request(f"invalid selector: '{fields}'; can't understand '{term}'")
+        field, operator, value = found.groups()
+        if field not in _NAMES and field not in _FIELDS.get(resource, ()) and not (known and known(field)):
+            raise bad_request(f"field label not supported: {field}")
+        (other if operator == "!=" else equal).append((tuple(field.split(".")), value))
+    return Choice(selector, tuple(equal), tuple(other))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
 
 TOO_OLD_TO_CONTINUE = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -74,7 +227,7 @@ def page_of(store: Store, request: Request, target: Target, watch_cache: bool = 
     """
     choice, limit = choice_of(request, target), number(request, "limit")
     asked = number(request, "resourceVersion")
-    token = paging.decode(request.word("continue")) if request.word("continue") else None
+    token = decode(request.word("continue")) if request.word("continue") else None
     version = store.version
     if token is not None and token.version != ANY_VERSION:
         version = token.version
@@ -87,7 +240,7 @@ def page_of(store: Store, request: Request, target: Target, watch_cache: bool = 
     if not left:
         return Page(tuple(taken), version)
     following = Token(version, path_of(taken[-1].key).removeprefix(_listed(target)))
-    return Page(tuple(taken), version, paging.encode(following, watch_cache), left if choice.everything else None)
+    return Page(tuple(taken), version, encode(following, watch_cache), left if choice.everything else None)
 
 
 def _taken(items: Iterable[Item], choice: Choice, limit: int) -> tuple[list[Item], int]:
@@ -117,7 +270,7 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
     except Expired as error:
         if token is None:
             raise expired("The resourceVersion for the provided list is too old.") from error
-        raise TooOldToContinue(paging.encode(Token(ANY_VERSION, token.start), rooted=False)) from error
+        raise TooOldToContinue(encode(Token(ANY_VERSION, token.start), rooted=False)) from error
     there = {path_of(item.key): item for item in found if not namespace or item.key[0] == namespace}
     return [there[path] for path in sorted(there) if path > after]
 

@@ -11,18 +11,41 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
-
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules import budget_validation
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.rules import budgets as budget_validation
 from kubectl_eksdoc.core.rules.api import pod_validation, shapes, workload_validation
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
 from kubectl_eksdoc.core.rules.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
-from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError
-from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
+from kubectl_eksdoc.core.rules.budgets import BudgetSpec
+from kubectl_eksdoc.core.rules.budgets import FieldError
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
+from kubectl_eksdoc.embedded.api.catalogue import missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import Facts, NoSuchObject, encode
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.rules.api import statuses
+from kubectl_eksdoc.core.rules.api.statuses import Named
+from kubectl_eksdoc.core.rules.pod_security import refusal
+from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
+from kubectl_eksdoc.core.sim.cluster.store import Store
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from kubectl_eksdoc.core.model.api_objects import Doc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.embedded.serving.targets import Target
+
 
 BUDGETS = "poddisruptionbudgets.policy"
 
@@ -206,3 +229,165 @@ def _said(error: FieldError, spec: Doc) -> str:
     word = "Unsupported value" if error.reason == "FieldValueNotSupported" else "Invalid value"
     shown = json.dumps(found, separators=(",", ":"), default=str)
     return f"{word}: {shown}: {error.detail}"
+
+
+# The admission plugin PodSecurity: pods that their namespace's level forbids are not created.
+#
+# Source: k8s.io/pod-security-admission admission/admission.go (EvaluatePod). Only the label ``enforce`` counts, in its
+# latest version; there are no exemptions, no warnings and no audit.
+
+
+ENFORCED = "pod-security.kubernetes.io/enforce"
+
+_PODS = Named("pods", "", "Pod")
+
+
+def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
+    """
+    Raises:
+        Refusal: 403, the level of the namespace forbids such a pod.
+    """
+    held = store.get(NAMESPACES, ("", namespace))
+    labels = (at(held.doc, "metadata", "labels") if held is not None else None) or {}
+    if said := refusal(str(labels.get(ENFORCED, "")), spec):
+        raise statuses.forbidden(_PODS, name, said)
+
+
+# The few forms of CEL expressions that admission policies here are written in: constants and comparisons of a field.
+#
+# ``true``, ``false``, ``object.spec.replicas == 3``, ``object.metadata.name != 'x'``. Source of the text about a missing
+# field: cel-go, as a 1.36 server answered it.
+
+
+_COMPARED = re.compile(r"(object|oldObject)((?:\.\w+)+)\s*(==|!=)\s*('[^']*'|\"[^\"]*\"|-?\d+|true|false|null)")
+
+
+class Fails(Exception):
+    """It cannot be evaluated; the message is what CEL says."""
+
+
+def holds(expression: str, variables: Mapping[str, Doc | None]) -> bool:
+    """
+    Raises:
+        Fails: a field is missing, or the expression has none of these forms.
+    """
+    text = expression.strip()
+    if text in ("true", "false"):
+        return text == "true"
+    found = _COMPARED.fullmatch(text)
+    if found is None:
+        raise Fails("the embedded server evaluates constants and comparisons of one field only")
+    variable, path, operator, literal = found.groups()
+    value = _at(variables.get(variable), path[1:].split("."))
+    return bool(value == _value(literal)) == (operator == "==")
+
+
+def _at(doc: Any, path: list[str]) -> Any:
+    for step in path:
+        if not isinstance(doc, dict) or step not in doc:
+            raise Fails(f"no such key: {step}")
+        doc = doc[step]
+    return doc
+
+
+def _value(literal: str) -> Any:
+    return literal[1:-1] if literal[0] in "'\"" else json.loads(literal)
+
+
+# ValidatingAdmissionPolicies that are bound, and what they say of a request.
+#
+# Source: apiserver pkg/admission/plugin/policy/validating/{dispatcher,validator}.go; texts as a 1.36 server
+# answered them. Not modelled: parameters, match conditions, selectors of namespaces and objects, audit and warning.
+
+
+_GROUP = "admissionregistration.k8s.io"
+POLICIES = f"validatingadmissionpolicies.{_GROUP}"
+BINDINGS = f"validatingadmissionpolicybindings.{_GROUP}"
+
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
+
+Holds = Callable[[str, Mapping[str, Doc | None]], bool]
+"""Whether an expression (in CEL) holds for the variables of a request.
+
+Raises:
+    Fails: it cannot be evaluated.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`operation`: CREATE, UPDATE or DELETE; `doc` None: of a deletion."""
+
+    operation: str
+    target: Target
+    name: str
+    doc: Doc | None
+    before: Doc | None = None
+
+
+class Policies:
+    """Those of one cluster. `holds` evaluates expressions; without another one, the few forms that are known here."""
+
+    def __init__(self, store: Store, holds: Holds = holds) -> None:
+        self._store = store
+        self._holds = holds
+
+    def check(self, asked: Asked) -> None:
+        """
+        Raises:
+            Refusal: a bound policy denies it.
+        """
+        for binding in self._store.list(BINDINGS):
+            if "Deny" not in (at(binding.doc, "spec", "validationActions") or ()):
+                continue
+            policy = self._store.get(POLICIES, ("", str(at(binding.doc, "spec", "policyName"))))
+            if policy is not None and _matches(policy.doc, asked):
+                self._apply(policy, binding, asked)
+
+    def _apply(self, policy: Item, binding: Item, asked: Asked) -> None:
+        for reason, why in self._denials(policy.doc, asked):
+            text = f"ValidatingAdmissionPolicy '{policy.key[1]}' with binding '{binding.key[1]}' denied request: {why}"
+            raise _denied(asked, reason, text)
+
+    def _denials(self, policy: Doc, asked: Asked) -> Iterator[tuple[str, str]]:
+        """Reason and text of each validation that does not hold."""
+        variables = {"object": asked.doc, "oldObject": asked.before}
+        for validation in at(policy, "spec", "validations") or ():
+            expression = str(validation.get("expression") or "")
+            try:
+                if not self._holds(expression, variables):
+                    text = validation.get("message") or f"failed expression: {expression.strip()}"
+                    yield str(validation.get("reason") or "Invalid"), str(text)
+            except Fails as fails:
+                if at(policy, "spec", "failurePolicy") != "Ignore":
+                    yield "Invalid", f"expression '{expression}' resulted in error: {fails}"
+
+
+def _denied(asked: Asked, reason: str, text: str) -> Refusal:
+    served = asked.target.served
+    subject = f'{asked.target.resource} "{asked.name}"'
+    details = Details(asked.name, served.group, served.plural, causes=(Cause("", text),))
+    return Refusal(Status(_CODES.get(reason, 422), reason, f"{subject} is forbidden: {text}", details))
+
+
+def _matches(policy: Doc, asked: Asked) -> bool:
+    served = asked.target.served
+    resource = served.plural + (f"/{asked.target.subresource}" if asked.target.subresource else "")
+    return any(
+        _one_of(asked.operation, rule.get("operations"))
+        and _one_of(served.group, rule.get("apiGroups"))
+        and _one_of(served.version, rule.get("apiVersions"))
+        and _of_resources(resource, rule.get("resources"))
+        for rule in at(policy, "spec", "matchConstraints", "resourceRules") or ()
+    )
+
+
+def _one_of(word: str, words: Iterable[str] | None) -> bool:
+    return any(each in ("*", word) for each in words or ())
+
+
+def _of_resources(resource: str, words: Iterable[str] | None) -> bool:
+    """``pods`` is no subresource, ``pods/*`` every one of them and ``*/eviction`` that of every kind."""
+    plural, _, subresource = resource.partition("/")
+    matching = {resource, f"{plural}/*", f"*/{subresource}", "*/*"} if subresource else {plural, "*", "*/*"}
+    return any(each in matching for each in words or ())

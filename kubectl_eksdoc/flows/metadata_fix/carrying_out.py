@@ -7,16 +7,34 @@ that was broken off asks only for what is still as it was.
 from __future__ import annotations
 
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.core.run.metadata.became import Done, Part
-from kubectl_eksdoc.core.run.metadata.kept import to_doc
+from kubectl_eksdoc.core.model.metadata import Act
+from kubectl_eksdoc.core.model.metadata import OnClass
+from kubectl_eksdoc.core.model.metadata import OnInstances
+from kubectl_eksdoc.core.model.metadata import OnTemplate
+from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.core.run.metadata import Part
+from kubectl_eksdoc.core.run.metadata import to_doc
 from kubectl_eksdoc.errors import Stopped
-from kubectl_eksdoc.flows.metadata_fix.instances import on_instances
-from kubectl_eksdoc.flows.metadata_fix.node_class import on_class
-from kubectl_eksdoc.flows.metadata_fix.template import Past, on_template
-from kubectl_eksdoc.flows.metadata_fix.world import WATCH_S, FixWorld, note
+from kubectl_eksdoc.flows.metadata_fix.steps import on_instances
+from kubectl_eksdoc.flows.metadata_fix.steps import on_class
+from kubectl_eksdoc.flows.metadata_fix.steps import Past
+from kubectl_eksdoc.flows.metadata_fix.steps import on_template
+from kubectl_eksdoc.flows.metadata_fix.world import WATCH_S
+from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+from kubectl_eksdoc.flows.metadata_fix.world import note
+from collections.abc import Callable, Iterable
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
+from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.core.run.metadata import Became
+from kubectl_eksdoc.core.run.metadata import Part
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.flows.metadata_probe import prepared
+from kubectl_eksdoc.flows.metadata_probe import probed
+from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.metadata_probe import Clock
 
 
 def carry_out(act: Act, begun: Doc, token: str, world: FixWorld, watch_s: float = WATCH_S) -> Done:
@@ -61,3 +79,39 @@ def _done(act: Act, token: str, world: FixWorld, watch_s: float, past: Past) -> 
 
 def _kept(part: Part) -> Doc:
     return {"what": part.what, "became": part.became.value, "why": part.why}
+
+
+# Whether pods reach the service after a fix: asked from pods, by the active probe.
+
+
+_BECAME = {Reach.REACHABLE: Became.DONE, Reach.UNKNOWN: Became.UNKNOWN}
+
+
+def proofs(
+    nodes: Iterable[Node],
+    ground: ProbeGround,
+    probe: str,
+    manner: Manner,
+    every: bool,
+    clock: Clock,
+    told: Callable[[], int],
+    tell: Callable[[str], object],
+) -> tuple[Part, ...]:
+    """Of one node of each kind, or of `every` one. What cannot be asked is not known, and takes nothing back."""
+    try:
+        plan = prepared(nodes, ground, probe, manner, every=every)
+        if not plan.pods:
+            return (Part("pods", Became.UNKNOWN, "there is no node on which one can ask"),)
+        found = probed(plan, ground, clock, told, tell)
+    except ClusterError as error:
+        return (Part("pods", Became.UNKNOWN, error.message),)
+    parts = [_part(each) for each in found.nodes]
+    if found.not_removed or found.left:
+        parts.append(Part(f"ConfigMap {found.owner}", Became.UNKNOWN, "what the probe made is still there: delete it"))
+    return tuple(parts)
+
+
+def _part(each: ProbedNode) -> Part:
+    reach, why = each.v4.reach, each.v4.why
+    said = f"{reach.value}: {why}" if why else reach.value
+    return Part(f"a pod on {each.node}", _BECAME.get(reach, Became.OTHER), said)

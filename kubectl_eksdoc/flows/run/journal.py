@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Noted, Phase
-from kubectl_eksdoc.core.run.journal import Journaled, only_in, replay
-from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.model.journal import Begun
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.model.journal import Entry
+from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.journal import only_in
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.errors import JournalError, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.model.journal import Held
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.account import NotedRun
+from kubectl_eksdoc.core.run.account import noted_runs
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.flows.ports import Runs
+from collections.abc import Callable, Mapping
+from enum import Enum
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.model.journal import Held
+from kubectl_eksdoc.flows.ports import Runs
+
 
 ADOPTIONS = 3
 """So often a run is opened again when who led before was still writing."""
@@ -96,3 +119,138 @@ class RunJournal:
     def tell(self, phase: Phase, said: str = "") -> None:
         self._lock.must_be_held()
         self._there.tell(phase, said)
+
+
+# Runs that nodes name in their notes, looked for where their journals should be: there, over, or removed.
+
+
+RunsIn = Callable[[str], Runs]
+"""The runs that are kept in a namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """`namespace`: where its journal was looked for. `there`: as it is listed, None where it is not; `unread`: why
+    nobody can tell, "" if one can. `led`: somebody holds the lock there, as far as can be told, and may be draining."""
+
+    noted: NotedRun
+    namespace: str
+    there: RunSummary | None = None
+    led: bool = False
+    unread: str = ""
+
+    @property
+    def run(self) -> str:
+        return self.noted.run
+
+    @property
+    def over(self) -> bool:
+        """Whether it surely is."""
+        return self.there is not None and self.there.phase == Phase.ENDED.value
+
+    @property
+    def gone(self) -> bool:
+        """Whether its journal surely is."""
+        return self.there is None and not self.unread
+
+
+def found_runs(noted: Iterable[NotedRun], here: str, runs_in: RunsIn) -> tuple[FoundRun, ...]:
+    """`here`: the namespace that is meant where a note names none.
+
+    Raises:
+        Unreachable, Unauthorized
+    """
+    known: dict[str, tuple[dict[str, RunSummary], Held | None, str]] = {}
+    found = []
+    for each in noted:
+        namespace = each.journal or here
+        if namespace not in known:
+            known[namespace] = _kept_in(runs_in(namespace))
+        listed, held, unread = known[namespace]
+        there = listed.get(each.run)
+        led = held is None or (held.led and (there is None or held.holder == there.leader))
+        found.append(FoundRun(each, namespace, there, led, unread))
+    return tuple(found)
+
+
+def in_the_way(cluster: Cluster, plan: DrainPlan, own: str, here: str, runs_in: RunsIn) -> Iterator[FoundRun]:
+    """The runs that forbid to drain by this plan, beside the run `own`: those that are not surely over, and changed a
+    node that it drains; and those that somebody leads by another namespace's lock, whatever nodes they drain.
+
+    Raises: as `found_runs`.
+    """
+    others = [each for each in noted_runs(cluster.nodes) if each.run != own]
+    targets = {target.node.name for target in plan.targets if target.order}
+    for found in found_runs(others, here, runs_in):
+        elsewhere = found.led and found.namespace != here
+        if not found.over and (elsewhere or not targets.isdisjoint(found.noted.nodes)):
+            yield found
+
+
+def _kept_in(runs: Runs) -> tuple[dict[str, RunSummary], Held | None, str]:
+    """The runs, the lock (None: it must not be read), and why they cannot be told."""
+    try:
+        listed = {run.run: run for run in runs.all()}
+    except Forbidden as error:
+        return {}, Held(), error.message
+    try:
+        return listed, runs.lock(), ""
+    except Forbidden:
+        return listed, None, ""
+
+
+# Ask whoever leads a run for something, and wait until it is so; who has gone does not answer, and its lock tells.
+
+
+ANSWERS_S = 90.0
+"""Longer than a lock is held that nobody renews."""
+
+LOOK_S = 1.0
+
+_REACHED: Mapping[Phase, tuple[Phase, ...]] = {
+    Phase.PAUSED: (Phase.PAUSED, Phase.ABORTED, Phase.ENDED),
+    Phase.RUNNING: (Phase.RUNNING,),
+    Phase.ABORTED: (Phase.ABORTED, Phase.ENDED),  # what it has asked for may take long to settle
+}
+"""Of what is asked for, where the run stands when that is heard."""
+
+
+class Heard(Enum):
+    SO = "so"  # it is as was asked
+    NOBODY = "nobody"  # nobody leads it, so that nothing is done
+    SILENT = "silent"  # somebody renews the lock, and does not do what was asked
+
+
+def ask_leader(runs: Runs, run: RunSummary, wanted: Phase, who: str, sleep: Callable[[float], object]) -> Heard:
+    """
+    Raises:
+        as `Runs`.
+    """
+    before = runs.lock()
+    runs.ask(run.run, wanted, who)
+    for _ in range(round(ANSWERS_S / LOOK_S)):
+        held = runs.lock()
+        there = next((each for each in runs.all() if each.run == run.run), None)
+        led, stands = there is not None and leads(held, there), _stands(there)
+        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and _is_alive(before, held))):
+            return Heard.SO
+        if not led:
+            return Heard.NOBODY
+        sleep(LOOK_S)
+    return Heard.SILENT
+
+
+def _is_alive(before: Held, now: Held) -> bool:
+    """A run that stood so before it was asked says nothing by standing so: its leader may have gone."""
+    return now.renewed != before.renewed
+
+
+def leads(held: Held, run: RunSummary) -> bool:
+    """Whether who holds the lock leads this very run, and not another one."""
+    return held.led and held.holder == run.leader
+
+
+def _stands(run: RunSummary | None) -> Phase:
+    """A word of a newer version is taken for one that is under way."""
+    found = run.phase if run is not None else Phase.ENDED.value
+    return Phase(found) if found in {each.value for each in Phase} else Phase.RUNNING

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted, Outcome, Verb
+from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Outcome
+from kubectl_eksdoc.core.model.journal import Verb
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
@@ -21,6 +22,13 @@ from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
+from collections.abc import Callable, Sequence
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.run.others import OthersNode, drained_by_others
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.flows.ports import ClusterReader, Field
+from kubectl_eksdoc.flows.run.draining import Clock
 
 
 def engine_again(
@@ -111,3 +119,38 @@ def _spent(cluster: Cluster, journaled: Journaled) -> set[str]:
     deleted = (change.intent for change in journaled.changes if change.intent.verb is Verb.DELETE)
     names = {f"{intent.namespace}/{intent.name}": intent.uid for intent in deleted}
     return {name for name, uid in names.items() if there.get(name) != uid}
+
+
+# Watch drains that somebody else is running, until nothing of them is left; nothing is changed.
+
+
+LOOK_S = 2.0
+"""So often it is shown anew, if something has changed."""
+
+Show = Callable[[Cluster, Sequence[OthersNode]], object]
+
+
+def attach(
+    reader: ClusterReader, field: Field, clock: Clock, names: frozenset[str], show: Show, leave: Callable[[], bool]
+) -> tuple[OthersNode, ...]:
+    """Until every node is empty, or `leave` says so; `names` none: all nodes that somebody drains. How it stands then.
+
+    Raises:
+        ClusterError: the cluster cannot be read or watched.
+    """
+    facts = reader.read(kinds.ALL)
+    seen, begun_s = Seen(facts), clock.monotonic()
+    shown: list[object] | None = None
+    while True:
+        there = seen.now(facts, clock.monotonic() - begun_s)
+        nodes = drained_by_others(there, names)
+        facts_now: list[object] = [node.facts for node in nodes]
+        if facts_now != shown:
+            shown = facts_now
+            show(there, nodes)
+        if leave() or all(node.empty for node in nodes):
+            return nodes
+        until_s = clock.monotonic() + LOOK_S
+        while (left_s := until_s - clock.monotonic()) > 0 and not leave():
+            for news in field.news(left_s):
+                seen.take(news)

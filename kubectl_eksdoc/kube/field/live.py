@@ -2,35 +2,204 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+from kubectl_eksdoc.core.model.acts import Act, ListAttachments, ListPods, Look
+from kubectl_eksdoc.core.rules.api.statuses import Lost
+from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
+from kubectl_eksdoc.errors import ClusterError, LockLost
+from collections.abc import Callable
+from queue import SimpleQueue
+from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost
+from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
+from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
+from kubectl_eksdoc.kube.field.closing import Closing
+from kubectl_eksdoc.kube.field.writes import delete
+from kubectl_eksdoc.kube.field.writes import evict
+from kubectl_eksdoc.kube.field.reads import GaveUp
+from kubectl_eksdoc.kube.field.writes import Marking
+from kubectl_eksdoc.kube.field.reads import Reads
+from kubectl_eksdoc.kube.field.writes import Restarts
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.objects.collector import BadObject
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
-
 from kubectl_eksdoc.core.model.acts import Act
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field.closing import Closed, Closing
-from kubectl_eksdoc.kube.field.insisting import Insisting
+from kubectl_eksdoc.kube.field.reads import Insisting
 from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.marking import Marking
-from kubectl_eksdoc.kube.field.reach import Reach
+from kubectl_eksdoc.kube.field.writes import Marking
+from kubectl_eksdoc.kube.field.watches import Reach
 from kubectl_eksdoc.kube.field.reads import Reads
-from kubectl_eksdoc.kube.field.restarts import Restarts
-from kubectl_eksdoc.kube.field.streams import Following, Streams
-from kubectl_eksdoc.kube.field.swapping import Swapping
-from kubectl_eksdoc.kube.field.telling import WATCHED, Telling
+from kubectl_eksdoc.kube.field.writes import Restarts
+from kubectl_eksdoc.kube.field.watches import Following
+from kubectl_eksdoc.kube.field.watches import Streams
+from kubectl_eksdoc.kube.field.writes import Swapping
+from kubectl_eksdoc.kube.field.reads import WATCHED
+from kubectl_eksdoc.kube.field.reads import Telling
 from kubectl_eksdoc.kube.field.watches import Watch
-from kubectl_eksdoc.kube.field.workers import Acts, Worker
-from kubectl_eksdoc.kube.patience import Patience, Timing
-from kubectl_eksdoc.kube.sending import Fence, Sender, unfenced
-from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.sending import Fence
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sending import unfenced
+from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.changing import Changing
+
+
+# A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
+
+
+_UNANSWERED = Lost("nobody knows what became of it: the connection to the cluster was begun anew")
+
+
+class Live(Protocol):
+    """The field itself, as `live.LiveField`: it answers with the very act that it was asked for."""
+
+    def do(self, act: Act) -> None: ...
+    def news(self, wait_s: float) -> Sequence[News]: ...
+    def close(self) -> None: ...
+
+
+class RenewableField:
+    """The port `flows.ports.Field`. For one thread."""
+
+    def __init__(self, begin: Callable[[], Live]) -> None:
+        """`begin` gives another one each time. Raises: as it does."""
+        self._begin = begin
+        self._live = begin()
+        self._under_way: dict[int, Act] = {}  # those without an answer, by their identity
+        self._told: list[News] = []  # here, and not by the field itself
+        self._away = False
+
+    def do(self, act: Act) -> None:
+        self._under_way[id(act)] = act
+        self._live.do(act)
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        """As the port has it."""
+        told, self._told = self._told, []
+        return [*told, *self._heard(0.0 if told else wait_s)]
+
+    def renew(self) -> None:
+        """As the port has it. Raises: as `begin`."""
+        self._told += self._rest()
+        self._live.close()
+        under_way, self._under_way = self._under_way, {}
+        if self._away:
+            self._told.append(Back())  # the next one says itself how it fares
+        self._away = False
+        self._live = self._begin()
+        for act in under_way.values():
+            if isinstance(act, (Look, ListPods, ListAttachments)):
+                self.do(act)
+            else:
+                self._told.append(Answered(act, _UNANSWERED))
+
+    def close(self) -> None:
+        self._live.close()
+
+    def _heard(self, wait_s: float) -> Sequence[News]:
+        told = self._live.news(wait_s)
+        for news in told:
+            match news:
+                case Answered(act, _) | Found(act, _):
+                    self._under_way.pop(id(act), None)
+                case Attached():
+                    self._under_way.pop(id(news.act), None)
+                case Away():
+                    self._away = True
+                case Back():
+                    self._away = False
+        return told
+
+    def _rest(self) -> Iterator[News]:
+        """What was told, and is not heard yet; but no lists, which would be taken for those of the next one."""
+        try:
+            while told := self._heard(0.0):
+                yield from (news for news in told if not isinstance(news, (AllNodes, AllPods, AllBudgets)))
+        except (LockLost, ClusterError):  # why it is begun anew, or what the next one will meet as well
+            return
+
+
+# Threads that do acts, a few at a time: each act is answered once, in whatever order they end.
+
+
+Acts = SimpleQueue[Act | None]
+"""What is to be done, in this order; None: it is over."""
+
+
+class Worker:
+    """For one thread."""
+
+    def __init__(self, sender: Sender, marking: Marking, restarts: Restarts, reads: Reads, closing: Closing) -> None:
+        self._sender = sender
+        self._marking = marking
+        self._restarts = restarts
+        self._reads = reads
+        self._closing = closing
+
+    def work(self, acts: Acts, tell: Callable[[News], None], stop: Callable[[LockLost], None]) -> None:
+        """`stop` is told that the lock is lost: what waited meanwhile is answered, and not sent.
+
+        Raises:
+            Closed: the field is.
+            Unauthorized, Forbidden, ConfigError: a read is refused for good.
+        """
+        while (act := acts.get()) is not None:
+            self._closing.check()
+            try:
+                tell(self.done(act))
+            except LockLost as error:
+                tell(Answered(act, Lost(f"it was not sent: {error.message}")))
+                stop(error)
+
+    def done(self, act: Act) -> News:
+        """Raises LockLost: it is not done, and must not be."""
+        match act:
+            case Evict(pod, grace_s):
+                return Answered(act, evict(self._sender, pod, grace_s))
+            case Delete(pod):
+                return Answered(act, delete(self._sender, pod))
+            case Restart():
+                return Answered(act, self._restarts.restart(act))
+            case Look(pod):
+                return self._found(act, lambda: self._reads.pod(pod))
+            case ListPods(node):
+                return self._found(act, lambda: self._reads.on_node(node))
+            case ListAttachments():
+                return self._attached(act)
+            case _:
+                return Answered(act, self._marking.done(act))
+
+    @staticmethod
+    def _found(act: Look | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
+        try:
+            return Found(act, read())
+        except GaveUp as error:
+            return Answered(act, Lost(str(error)))
+
+    def _attached(self, act: ListAttachments) -> Attached:
+        """A drain goes on without them, so that nobody insists on them, and no right to list them is needed."""
+        try:
+            return Attached(act, self._reads.attached_to(act.node))
+        except ClusterError as error:
+            return Attached(act, (), error.message, isinstance(error, Forbidden))
+        except BadObject as error:
+            return Attached(act, (), str(error))
+
 
 WORKERS = 4
 

@@ -1,19 +1,120 @@
 """Single looks at the cluster: what is under a pod's name, and which pods are on a node and which volumes
-are attached to it, right now."""
+are attached to it, right now.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf
+from typing import TypeVar
+from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.field.closing import Closing
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Absent
 from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.evictions import path_of
-from kubectl_eksdoc.kube.field.insisting import Insisting, until_read
+from kubectl_eksdoc.kube.field.writes import path_of
 from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.patience import Patience, Timing
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import Timing
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.changing import Changing
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    BudgetGone,
+    BudgetIs,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
+from kubectl_eksdoc.kube.field.lists import Listed
+
+
+# Reads that are tried again until they succeed, the field is closed, or the cluster refuses them for good.
+
+
+FOR_GOOD = 3
+"""So often in a row at least, and for as long as one is patient, credentials or rights are refused until that is
+believed: an API server that has just started may not know the roles yet, and a webhook that checks tokens may be away
+for a moment, as may be the network that a credential plugin needs."""
+
+Read = TypeVar("Read")
+
+
+class GaveUp(Exception):
+    """It was tried for long enough, and failed by this each time."""
+
+
+class Insisting:
+    """The failures in a row of one reader. For one thread."""
+
+    def __init__(
+        self, patience: Patience, timing: Timing, refused_s: float | None = None, longest_s: float = inf
+    ) -> None:
+        """`refused_s`: so long a refusal is not believed; None: as patience has it. `longest_s`: after so long it is
+        not tried again, whatever it is that fails."""
+        self._ends_s = longest_s
+        self._failed_s = 0.0  # since when
+        self._patience = patience
+        self._timing = timing
+        self._longest_s = patience.refused if refused_s is None else refused_s
+        self._failed = 0
+        self._refused = 0
+        self._refused_s = 0.0  # since when
+
+    def succeeded(self) -> None:
+        self._failed = self._refused = 0
+
+    def failed(self, error: Exception, longest_s: float | None = None) -> None:
+        """Pauses, for longer each time, for `longest_s` at most.
+
+        Raises:
+            Unauthorized, Forbidden, ConfigError: it is one of these once more, and is believed.
+            GaveUp: it fails for too long.
+            Closed: the field is.
+        """
+        self._failed += 1
+        self._refused = self._refused + 1 if isinstance(error, (Unauthorized, Forbidden, ConfigError)) else 0
+        now_s = self._timing.monotonic()
+        if self._failed == 1:
+            self._failed_s = now_s
+        if self._refused == 1:
+            self._refused_s = now_s
+        if self._refused >= FOR_GOOD and now_s - self._refused_s >= self._longest_s:
+            raise error
+        if now_s - self._failed_s >= self._ends_s:
+            raise GaveUp(str(error)) from error
+        pause_s = self._patience.pause_s(self._failed, self._timing.chance())
+        self._timing.sleep(pause_s if longest_s is None else min(pause_s, longest_s))
+
+
+def until_read(read: Callable[[], Read], insisting: Insisting, closing: Closing) -> Read:
+    """
+    Raises:
+        as `Insisting.failed`.
+    """
+    while True:
+        closing.check()
+        try:
+            found = read()
+        except (ClusterError, BadObject) as error:
+            insisting.failed(error)
+        else:
+            insisting.succeeded()
+            return found
+
 
 LONGEST_S = 60.0
 """Who asked may ask again; a reader that never came back would hold up all that others ask for."""
@@ -74,3 +175,37 @@ class Reads:
 
     def _insisting(self) -> Insisting:
         return Insisting(self._patience, self._timing, longest_s=LONGEST_S)
+
+
+# Which news the objects of a watched resource make.
+
+
+class Telling(NamedTuple):
+    """`there` and `gone` take a fact and its version."""
+
+    resource: Resource
+    all: Callable[[Listed], News]
+    there: Callable[[Any, int], News]
+    gone: Callable[[Any, int], News]
+
+
+WATCHED = (
+    Telling(
+        kinds.PODS,
+        lambda listed: AllPods(listed.items, listed.version),
+        PodIs,
+        lambda pod, version: PodGone(pod.uid, version),
+    ),
+    Telling(
+        kinds.BUDGETS,
+        lambda listed: AllBudgets(listed.items, listed.version),
+        BudgetIs,
+        lambda budget, version: BudgetGone(budget.key),
+    ),
+    Telling(
+        kinds.NODES,
+        lambda listed: AllNodes(tuple(node for node, _ in listed.items)),
+        lambda node, version: NodeIs(node),
+        lambda node, version: NodeGone(node.name),
+    ),
+)

@@ -6,19 +6,160 @@ cannot be understood, and where nothing comes of it, the resource is listed anew
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube import answers as refusals
+from kubectl_eksdoc.kube.exchanges import Broken
+from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.exchanges import Stream
+from kubectl_eksdoc.objects.collector import BadObject
+import threading
+from collections.abc import Iterable
+from math import inf
+from kubectl_eksdoc.core.rules.news import Away, Back, News
 from collections.abc import Callable, Sequence
-
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Expired
+from kubectl_eksdoc.kube.answers import Incomplete
+from kubectl_eksdoc.kube.answers import NotServed
+from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.insisting import Insisting
+from kubectl_eksdoc.kube.field.reads import Insisting
 from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.reach import Reach
-from kubectl_eksdoc.kube.field.streams import Streams
-from kubectl_eksdoc.kube.field.telling import Telling
-from kubectl_eksdoc.objects.changing import Changing, What
+from kubectl_eksdoc.kube.field.reads import Telling
+from kubectl_eksdoc.objects.changing import Changing
+from kubectl_eksdoc.objects.changing import What
 from kubectl_eksdoc.objects.collector import BadObject
+
+
+# One watch's connection: opened from a version on, and read as whole lines.
+#
+# Source: kubernetes.io/docs/reference/using-api/api-concepts (watch, bookmarks, timeoutSeconds).
+
+
+LONGEST_LINE = 64 << 20
+"""Bytes. A real object has at most about 1.5 MiB (etcd's limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Seconds. A server is asked to end each watch after `each` (a little less, by chance, that not all end at once):
+    it sends a bookmark 2 s before, so that a connection that is silent for `grace` longer leads nowhere. That is how
+    long a run may be blind without knowing, hence short. `answer`: until a watch must have begun. `away`: without a
+    watch that works, until that is told."""
+
+    each: float = 60.0
+    grace: float = 5.0
+    answer: float = 30.0
+    away: float = 5.0
+
+
+class Streams:
+    """Watches of one resource, in all namespaces."""
+
+    def __init__(self, resource: Resource, exchanges: Exchanges, following: Following) -> None:
+        self._resource = resource
+        self._exchanges = exchanges
+        self._following = following
+
+    @contextmanager
+    def opened(self, version: int) -> Iterator[Iterator[list[bytes]]]:
+        """Lines as they come, several at once where they did; they end with the watch's time, or the connection's.
+
+        Raises, here and while iterating:
+            ClusterError: it is refused or cannot be reached; Expired: the version is too old.
+            BadObject: a line has no end.
+        """
+        exchanges, following = self._exchanges, self._following
+        seconds = max(1, round(following.each * (1 - exchanges.timing.chance() / 4)))
+        query = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": str(version),
+            "timeoutSeconds": str(seconds),
+        }
+        url = exchanges.url(self._resource.path, query)
+        try:
+            stream = exchanges.admitted(
+                lambda credential: exchanges.opened(credential, url, following.answer, seconds + following.grace)
+            )
+        except Broken as failure:
+            raise failure.error from failure.__cause__
+        if not isinstance(stream, Stream):
+            right = f"watch {self._resource.full_name}"
+            raise refusals.error_of(exchanges.access, stream, self._resource.path, right)
+        try:
+            yield self._lines(stream)
+        finally:
+            stream.close()
+
+    def _lines(self, stream: Stream) -> Iterator[list[bytes]]:
+        rest = b""
+        while data := self._read(stream):
+            lines = (rest + data).split(b"\n")
+            rest = lines.pop()  # what is not ended is not told: it comes again
+            if lines:
+                yield lines
+            if len(rest) > LONGEST_LINE:
+                raise BadObject(f"{self._resource.path}: a line of the watch has no end")
+
+    def _read(self, stream: Stream) -> bytes:
+        try:
+            return stream.read()
+        except Broken as failure:
+            error: ClusterError = failure.error
+            raise error from failure.__cause__
+
+
+# Whether the cluster can be watched: told when a watch has not worked for a while, and when all do again.
+
+
+class Reach:
+    """Times are seconds of one clock. Safe to use from several threads; asked only where a watch begins or ends."""
+
+    def __init__(self, watches: Iterable[str], away_s: float, now_s: float) -> None:
+        """None of them works yet. `away_s`: one may be without a connection for so long until that is told, for each
+        is taken up again now and then."""
+        self._away_s = away_s
+        self._lock = threading.Lock()
+        self._broken = {name: (now_s, f"{name} have not been listed yet") for name in watches}
+        self._told = False
+
+    def works(self, watch: str) -> None:
+        with self._lock:
+            self._broken.pop(watch, None)
+
+    def broken(self, watch: str, said: str, now_s: float) -> None:
+        """It does not work, and why; it may be said again, with another reason."""
+        with self._lock:
+            since_s, _ = self._broken.get(watch, (now_s, ""))
+            self._broken[watch] = since_s, said
+
+    def news(self, now_s: float) -> list[News]:
+        """What is to be told now."""
+        with self._lock:
+            if self._told:
+                if self._broken:
+                    return []
+                self._told = False
+                return [Back()]
+            late = [each for each in self._broken.values() if now_s - each[0] >= self._away_s]
+            if not late:
+                return []
+            self._told = True
+            return [Away(min(late)[1])]
+
+    def due_s(self, now_s: float) -> float:
+        """In how many seconds there will be something to tell if nothing else happens; infinity if never."""
+        with self._lock:
+            if self._told or not self._broken:
+                return inf
+            return max(0.0, min(since_s for since_s, _ in self._broken.values()) + self._away_s - now_s)
+
 
 FRUITLESS = 3
 """So many watches in a row may tell nothing at all until what they should have told is listed."""

@@ -10,12 +10,31 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary, is_run_id
+from kubectl_eksdoc.core.model.journal import Begun
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.model.journal import Entry
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.model.journal import is_run_id
 from kubectl_eksdoc.errors import JournalError, JournalGone, UsageError
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.sent import UNASKED
 from kubectl_eksdoc.objects.journal_lines import read_lines
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.model.journal import Held
+from kubectl_eksdoc.errors import JournalError, Unreachable
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.sending import Tries
+import threading
+from types import TracebackType
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+
 
 RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
 HEAD, ENTRIES = "head", "entries"
@@ -180,3 +199,76 @@ def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
     if name != head_name(run) and maps.get(head_name(run)) is not None:
         return JournalError(what, f"{done} The rest of the run's journal is there.")
     return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")
+
+
+# The port `flows.ports.Runs`: all runs of a cluster, as whoever does not lead them sees them.
+
+
+Told = TypeVar("Told")
+
+
+PATIENCE = Tries(patience_s=6.0)
+"""Somebody waits for the answer."""
+
+
+class StoredRuns:
+    def __init__(self, maps: ConfigMaps, lock: Lock) -> None:
+        self._maps = maps
+        self._lock = lock
+
+    def all(self) -> Sequence[RunSummary]:
+        return self._asked(lambda: list_runs(self._maps))
+
+    def entries(self, run: str) -> Entries:
+        return self._asked(lambda: read_run(self._maps, run).entries)
+
+    def ask(self, run: str, wanted: Phase, who: str) -> None:
+        self._asked(lambda: ask_run(self._maps, run, wanted, who))
+
+    def remove(self, run: str) -> None:
+        self._asked(lambda: remove_run(self._maps, run))
+
+    def _asked(self, ask: Callable[[], Told]) -> Told:
+        """To a run that is under way it matters that nothing can be kept; here it is a cluster that does not answer."""
+        try:
+            return ask()
+        except JournalError as error:
+            raise Unreachable(error.message, "Nothing was changed. Try again.") from error
+
+    def lock(self) -> Held:
+        return self._lock.look()
+
+
+# What others ask of a run: its head is read now and then in a thread of its own, so that nothing waits for it.
+
+
+LOOK_S = 3.0
+
+
+class Asked:
+    """Used as ``with Asked(…) as asked: … asked.wanted``. `maps` is asked in another thread."""
+
+    def __init__(self, maps: ConfigMaps, run: str, look_s: float = LOOK_S) -> None:
+        self._maps = maps
+        self._name = head_name(run)
+        self._look_s = look_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="asked of the run", daemon=True)
+        self.wanted: tuple[str, str] = ("", "")
+        """A word of `Phase`, and who asked; two empty texts while nobody did."""
+
+    def __enter__(self) -> Asked:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()  # and it is not waited for: an answer may take long
+
+    def _look(self) -> None:
+        while not self._over.wait(self._look_s):
+            try:
+                head = self._maps.get(self._name)
+            except EksdocError:
+                continue  # who leads finds out by writing
+            if head is not None:
+                self.wanted = head.data.get(WANTED, ""), head.data.get(WANTED_BY, "")

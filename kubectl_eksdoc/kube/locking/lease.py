@@ -8,9 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.objects.structs import moment
+from datetime import datetime, timedelta
+from kubectl_eksdoc.kube.sent import Clock
+from datetime import datetime, timedelta
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.errors import Unreachable, UsageError
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.sending import Tries
+import threading
+from collections.abc import Callable
+from kubectl_eksdoc.errors import LockInDoubt, LockLost
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.objects.common import moment
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 """The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""
@@ -61,3 +72,210 @@ def changed(lease: LeaseSeen, spec: Doc, clock: str) -> Doc:
 
 def micro_time(when: datetime) -> str:
     return when.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+# The API server's clock, as far as its Date headers tell it: between which two times it stands now.
+#
+# A Date header is cut to the second, and was written at some time between our question and its answer. So the earliest
+# and the latest time that fit are known, and both go on with our own monotonic clock.
+
+
+class ServerTime:
+    """Mutable: told of every answer. Several API servers may answer in turn; the last one counts."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._told: tuple[datetime, float] | None = None  # both at once: several threads ask
+
+    def told(self, date: datetime | None, asked_s: float) -> None:
+        """`asked_s`: when it was asked, by the monotonic clock."""
+        if date is not None:
+            self._told = date, asked_s
+
+    @property
+    def date(self) -> datetime | None:
+        """The last one that was told: the earliest that fits the moment of that answer."""
+        return self._told[0] if self._told is not None else None
+
+    def latest(self) -> datetime | None:
+        """The latest that fits now; None where no server told its time."""
+        if self._told is None:
+            return None
+        date, asked_s = self._told
+        return date + timedelta(seconds=1 + self._clock.monotonic() - asked_s)
+
+
+# The Lease as the cluster has it: asked for, watched by looking at it again, and what the server says of it.
+
+
+NAME = "eksdoc-drain"
+GET, CREATE, UPDATE = (f"{verb} leases.coordination.k8s.io" for verb in ("get", "create", "update"))
+LABELS = {"app.kubernetes.io/managed-by": "eksdoc"}
+
+
+class LeaseThere:
+    """Mutable: what was seen last, and since when. For one thread."""
+
+    def __init__(self, sender: Sender, namespace: str, clock: Clock, tries: Tries) -> None:
+        self.namespace = namespace
+        self.tries = tries
+        self._sender = sender
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._clock = clock
+        self._server = ServerTime(clock)
+        self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
+
+    @property
+    def where(self) -> str:
+        return f"{self.namespace}/{NAME}"
+
+    @property
+    def latest(self) -> datetime | None:
+        """The latest time that the server's clock could show; None where it never said its own."""
+        return self._server.latest()
+
+    def ask(self, method: str, body: Doc | None = None) -> Sent:
+        path = self._path if method == "POST" else f"{self._path}/{NAME}"
+        asked_s = self._clock.monotonic()
+        sent = self._sender.send(method, path, MANAGER if body is not None else {}, body, JSON)
+        self._server.told(sent.date, asked_s)
+        return sent
+
+    def written(self, before: LeaseSeen | None, spec: Doc, clock: str) -> Sent:
+        """Once, over `before`, or as a new one."""
+        if before is None:
+            return self.ask("POST", new(NAME, self.namespace, spec, clock, LABELS))
+        return self.ask("PUT", changed(before, spec, clock))
+
+    def look(self) -> LeaseSeen | None:
+        """None: there is none.
+
+        Raises:
+            UsageError: there is no such namespace.
+            Unreachable, Unauthorized, Forbidden
+        """
+        sent = UNASKED
+        for pause in self.tries.each(self._clock):
+            sent = self.ask("GET")
+            if sent.code == 404:
+                return None
+            if sent.ok:
+                found = seen(sent.doc)
+                if self._watched is None or self._watched[0] != found.spec:
+                    self._watched = found.spec, self._clock.monotonic()
+                return found
+            self.check(sent, GET)
+            pause.after(sent)
+        raise self.unreachable(sent)
+
+    def is_over(self, found: LeaseSeen, duration_s: int) -> bool:
+        """By the server's clock alone: who renewed it wrote the latest time that the server's could be, and we take the
+        earliest, which is its Date header. `duration_s` is for one that says none."""
+        date = self._server.date
+        if date is None or found.renewed is None or not found.by_server:
+            return False
+        return date - found.renewed > timedelta(seconds=found.duration_s or duration_s)
+
+    def stood_still(self, found: LeaseSeen, duration_s: int) -> bool:
+        """By our own clock: nobody renewed it for its whole duration while we looked."""
+        if self._watched is None or self._watched[0] != found.spec:
+            return False
+        return self._clock.monotonic() - self._watched[1] > (found.duration_s or duration_s)
+
+    def check(self, sent: Sent, right: str) -> None:
+        """Raises, where trying again would not change this answer."""
+        if error := refused(sent, right, self.namespace):
+            raise error
+        if sent.code == 404 and right == CREATE:
+            hint = f"Make it (kubectl create namespace {self.namespace}), or choose another one."
+            raise UsageError(f"there is no namespace {self.namespace} to lock this cluster's drains in", hint)
+        if not sent.unknown and sent.code not in (404, 409, 429):
+            raise self.unreachable(sent)
+
+    def unreachable(self, sent: Sent) -> Unreachable:
+        return Unreachable(f"the lock {self.where} cannot be taken: {said(sent)}", "Nothing was done. Try again.")
+
+
+def said(sent: Sent) -> str:
+    if sent.code:
+        return f"the server answered {sent.code}: {sent.said}"
+    return sent.said or "the server gave no answer"
+
+
+# Gaps in which nobody knew whose a lock was: from one on nothing is relied on until everything was looked at anew.
+#
+# Who keeps the lock alive begins a gap, who relies on it ends it: after a look that began when the gap was over. A second
+# gap meanwhile needs a second look, whichever thread a process is stopped in.
+
+
+class Gaps:
+    """Mutable. Safe to use from several threads. Times are of the lock's monotonic clock."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._begun = self._looked_at = 0
+        self.is_open = False
+        self.sure_s = 0.0
+        """The lock was surely renewed at that time, for the last time before the gap, if there is one."""
+
+    def begin(self) -> None:
+        with self._turn:
+            self.is_open = True
+            self._begun += 1
+
+    def forget(self) -> None:
+        """The lock was taken anew, by somebody who relies on nothing."""
+        with self._turn:
+            self.is_open = False
+
+    def renewed(self, since_s: float) -> None:
+        if not self.is_open:
+            self.sure_s = since_s
+
+    def look(self) -> None:
+        """What is looked at from now on is seen after all gaps so far."""
+        self._looked_at = self._begun
+
+    def end(self, held: Callable[[], bool]) -> None:
+        """Everything was looked at; the gap stays open if there was another one since, or if it is not `held`."""
+        with self._turn:
+            if self._begun == self._looked_at and held():
+                self.is_open = False
+
+
+# Why a lock is not ours any more, as it is said to whoever must stop for it.
+
+
+def given_back(where: str) -> LockLost:
+    return LockLost(f"the lock {where} was given back", "Nothing more is done from here; resume the run.")
+
+
+def removed(where: str) -> LockLost:
+    return LockLost(f"the lock {where} was removed", "Somebody wanted this run to stop. Ask, then resume.")
+
+
+def taken(where: str, holder: str) -> LockLost:
+    """`holder` "": it is free."""
+    hint = "Nothing more is done from here; kubectl eksdoc drain status shows who goes on."
+    return LockLost(f"the lock {where} is not ours any more: {holder or 'nobody'} holds it", hint, holder)
+
+
+def changed_hands(where: str, holder: str) -> LockLost:
+    """Somebody else held it since we renewed it last. `holder`: as in `taken`."""
+    now = f"{holder or 'nobody'} holds it now"
+    hint = "Nothing more is done from here; kubectl eksdoc drain status shows what they did."
+    return LockLost(f"somebody else took the lock {where} meanwhile; {now}", hint, holder)
+
+
+def too_late(where: str, duration_s: float, failed: str) -> LockInDoubt:
+    """`failed`: what became of the last try to renew it, "" where that went well and none was made since."""
+    said = f"the lock {where} may be somebody else's by now: it was not renewed within {duration_s} s"
+    if failed:
+        hint = "Nothing more is done from here; mend that, then resume."
+        return LockInDoubt(f"{said}; the last try: {failed}", hint, failed)
+    return LockInDoubt(said, "This machine or its network stood still. Nothing more is done from here; resume the run.")
+
+
+def again(error: LockLost) -> LockLost:
+    """The same, for another thread to raise."""
+    return LockLost(error.message, error.hint, error.holder)

@@ -22,14 +22,19 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.locks import Held
+from kubectl_eksdoc.core.model.journal import Held
 from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable
-from kubectl_eksdoc.kube.locking import lease, losses
-from kubectl_eksdoc.kube.locking.gaps import Gaps
+from kubectl_eksdoc.kube.locking import lease
+from kubectl_eksdoc.kube.locking import lease as losses
+from kubectl_eksdoc.kube.locking.lease import Gaps
 from kubectl_eksdoc.kube.locking.lease import LeaseSeen
-from kubectl_eksdoc.kube.locking.lease_there import CREATE, GET, UPDATE, LeaseThere, said
+from kubectl_eksdoc.kube.locking.lease import CREATE
+from kubectl_eksdoc.kube.locking.lease import GET
+from kubectl_eksdoc.kube.locking.lease import UPDATE
+from kubectl_eksdoc.kube.locking.lease import LeaseThere
+from kubectl_eksdoc.kube.locking.lease import said
 from kubectl_eksdoc.kube.sent import UNASKED, Clock, Sender, Sent, refused
-from kubectl_eksdoc.kube.tries import Tries
+from kubectl_eksdoc.kube.sending import Tries
 
 DURATION_S = 60
 LOOK_EVERY_S = 2.0

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
 import msgspec
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
-from kubectl_eksdoc.core.model.named import Named
-from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from kubectl_eksdoc.core.rules.keeping.secrets import suspicious
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.core.rules.keeping import suspicious
 from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
-from kubectl_eksdoc.objects.keeping.cleaners import cleaners, told
-from kubectl_eksdoc.objects.keeping.kinds import OWNED, SHAPES
+from kubectl_eksdoc.objects.keeping.shapes import cleaners
+from kubectl_eksdoc.objects.keeping.shapes import told
+from kubectl_eksdoc.objects.keeping.shapes import OWNED
+from kubectl_eksdoc.objects.keeping.shapes import SHAPES
 from kubectl_eksdoc.objects.keeping.shapes import Form
 from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import ListOf
+from collections.abc import Callable
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+
 
 _BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}
 
@@ -109,3 +115,34 @@ class Keeping:
     def _scrubbed(self, body: bytes) -> bytes:
         """What is left may hold what is a secret by its form all the same, as an address or a name: seldom."""
         return self._keep.form(body.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+
+
+# Lists as they are read, handed on cleaned and page by page.
+
+
+class KeptLists(RawObjects):
+    """A reader fills it; nothing of it stays here. `page` gets each page, `forget` hears of a list that begins anew."""
+
+    def __init__(
+        self, keeping: Keeping, page: Callable[[Resource, bytes], None], forget: Callable[[Resource], None]
+    ) -> None:
+        super().__init__()
+        self._keeping = keeping
+        self._page = page
+        self._forget = forget
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        """
+        Raises:
+            BadObject: it cannot be written down.
+        """
+        self._page(resource, self._keeping.page(resource, body))
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self.add_page(resource, b'{"items":[' + bytes(raw) + b"]}")
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        """Of a kind that no list is read of: what is asked of it is in the answers."""
+
+    def forget(self, resource: Resource) -> None:
+        self._forget(resource)

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
-from kubectl_eksdoc.core.rules.keeping.secrets import printed
+from kubectl_eksdoc.core.rules.keeping import printed
 
 
 def as_json(values: Doc) -> str:

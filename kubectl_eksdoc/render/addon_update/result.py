@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.rules.keeping.secrets import printed
+from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.core.run.addon import ended, outcome, rollout, targets
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.result import UNSET, Count, FindingResult, Lines, ObjectResult, Printed, Text, UnsetType
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.result import UNSET
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Lines
+from kubectl_eksdoc.render.result import ObjectResult
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import UnsetType
 
 
 class RefusalResult(Printed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.rules.keeping.secrets import printed
+from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.stages import Stage
@@ -14,10 +14,17 @@ from kubectl_eksdoc.render.addon.table import sections, way_out
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import counted, shown, wrap
-from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.text import duration
 
 _TONES = {
     Verdict.AS_PREDICTED: Tone.GOOD,

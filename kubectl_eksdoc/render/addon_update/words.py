@@ -10,7 +10,8 @@ from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update.view import Sent, UpdateView
-from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import joined
 
 
 def head(sent: Sent) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed
@@ -14,7 +15,7 @@ from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.sarif import Fields, document, driver, identity, result
-from kubectl_eksdoc.render.times import rfc3339
+from kubectl_eksdoc.render.text import rfc3339
 
 
 def sarif(view: CheckView, look: Look) -> str:

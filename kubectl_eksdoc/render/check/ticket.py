@@ -5,39 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding, Status, When
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
-from kubectl_eksdoc.render import markdown, tickets
+from kubectl_eksdoc.render import markdown
+from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import steps, words
 from kubectl_eksdoc.render.check.areas import areas
 from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.findings import SIGNS
+from kubectl_eksdoc.render.tables import SIGNS
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import block, code, escape, folded
-from kubectl_eksdoc.render.since import ticket as since_ticket
-from kubectl_eksdoc.render.since import words as since_words
+from kubectl_eksdoc.render.markdown import block
+from kubectl_eksdoc.render.markdown import code
+from kubectl_eksdoc.render.markdown import escape
+from kubectl_eksdoc.render.markdown import folded
+from kubectl_eksdoc.render.since import screen as since_ticket
+from kubectl_eksdoc.render.since import screen as since_words
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.times import rfc3339
+from kubectl_eksdoc.render.text import rfc3339
 
 _TOOLS = ("kubectl ", "aws ")
 
 
 def ticket(view: CheckView, look: Look) -> str:
     """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
-    return tickets.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
+    return markdown.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
 
 
 def _lines(view: CheckView, most: int) -> Iterator[str]:
     plan, cluster = view.plan, view.plan.facts.cluster
-    yield from (f"## Upgrade check of {tickets.cluster(cluster)}", "")
+    yield from (f"## Upgrade check of {markdown.cluster(cluster)}", "")
     yield from (f"**{escape(words.in_short(plan))}**", "")
-    yield from (tickets.origin(cluster, view.tool_version), "")
+    yield from (markdown.origin(cluster, view.tool_version), "")
     for title, body in _sections(view, most):
         if body:
             yield from (f"### {escape(title)}", "", *body, "")
@@ -52,7 +58,7 @@ def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
         )
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)
-    yield "Areas", tickets.table(areas(plan), "areas", most)
+    yield "Areas", markdown.ticket_table(areas(plan), "areas", most)
     for gate in (*Gate, None):
         head = f"Findings {words.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
@@ -62,7 +68,7 @@ def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
 
 def _findings(found: Sequence[Finding], most: int) -> list[str]:
     lines = [line for each in found[:most] for line in (*_finding(each), "")]
-    return [*lines, *tickets.more(len(found) - most, "findings")]
+    return [*lines, *markdown.more(len(found) - most, "findings")]
 
 
 def _finding(found: Finding) -> list[str]:
@@ -111,7 +117,7 @@ def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
         lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
     else:
         lines = [f"{number}. {_suspect(number, each)}" for number, each in enumerate(found.suspects[:most], 1)]
-        lines += ["", *tickets.more(len(found.suspects) - most, "possible causes")]
+        lines += ["", *markdown.more(len(found.suspects) - most, "possible causes")]
     for each in found.elsewhere:
         lines.append(f"- {escape(each.text)}{f' {code(each.command)}' if each.command else ''}")
     return lines
@@ -137,8 +143,8 @@ def _changes(plan: CheckPlan, most: int) -> list[str]:
         return []
     columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
     rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in found.changes]
-    lines = tickets.table((columns, list(rows)), "changes", most) or ["Nothing that still shows."]
-    return [f"Since {rfc3339(found.since)}.", "", *lines, "", *tickets.items(f"not known: {e}" for e in found.unread)]
+    lines = markdown.ticket_table((columns, list(rows)), "changes", most) or ["Nothing that still shows."]
+    return [f"Since {rfc3339(found.since)}.", "", *lines, "", *markdown.items(f"not known: {e}" for e in found.unread)]
 
 
 def _suppressed(plan: CheckPlan, most: int) -> list[str]:
@@ -147,6 +153,6 @@ def _suppressed(plan: CheckPlan, most: int) -> list[str]:
         f" {each.by.until.isoformat()}, {escape(each.by.reason)}"
         for each in plan.suppressed[:most]
     ]
-    lines += tickets.more(len(plan.suppressed) - most, "findings")
+    lines += markdown.more(len(plan.suppressed) - most, "findings")
     summary = f"{counted(len(plan.suppressed), 'finding')} that do not count"
-    return [*folded(summary, lines), *(["", *tickets.items(plan.notes)] if plan.notes else [])]
+    return [*folded(summary, lines), *(["", *markdown.items(plan.notes)] if plan.notes else [])]

@@ -2,23 +2,144 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.core.plan.dns.shutdown import Budget
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
 from collections.abc import Iterator
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding, Severity
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
-from kubectl_eksdoc.core.plan.dns.order import Step
-from kubectl_eksdoc.core.plan.dns.plan import DnsPlan, Zone
-from kubectl_eksdoc.render.dns import words
-from kubectl_eksdoc.render.dns.budget_bar import bar, legend
-from kubectl_eksdoc.render.dns.view import DnsView
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.core.plan.dns.plan import Step
+from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
+from kubectl_eksdoc.core.plan.dns.plan import Zone
+from kubectl_eksdoc.render.dns import DnsView
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import told
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+
+
+# CoreDNS in a sentence.
+
+
+def verdict(plan: DnsPlan) -> str:
+    """The first line."""
+    if elsewhere(plan):
+        return "DNS does not depend on CoreDNS here."
+    failing = {each.code for each in plan.findings if each.status is Status.FAIL}
+    worst = {each.severity for each in plan.findings if each.status is Status.FAIL}
+    unknown = sum(each.status is Status.UNKNOWN for each in plan.findings)
+    if codes.FAILING in failing or codes.NOT_SERVING in failing:
+        said = "DNS has trouble now"
+    elif worst & {Severity.CRITICAL, Severity.HIGH}:
+        said = "DNS answers now, and lookups will fail when a node of it goes"
+    elif failing:
+        said = "DNS answers, and could be safer"
+    elif unknown:
+        said = "Nothing is known to be wrong with DNS, and not everything is known"
+    else:
+        said = "Lookups survive the nodes they are answered on"
+    more = f"; {counted(unknown, 'thing')} {'is' if unknown == 1 else 'are'} not known" if unknown and failing else ""
+    return f"{said}{more}."
+
+
+def elsewhere(plan: DnsPlan) -> bool:
+    """Nobody needs CoreDNS."""
+    return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [codes.WITHOUT]
+
+
+def what(plan: DnsPlan) -> str:
+    """``CoreDNS v1.11.4-eksbuild.2, an add-on of EKS: 2 of 2 pods Ready, lameduck 5 s of 30 s of grace``."""
+    facts = plan.facts
+    of = facts.deployed
+    if elsewhere(plan):
+        return f"{plan.findings[0].message[:1].upper()}{plan.findings[0].message[1:]}."
+    if isinstance(of, (Absent, Unknown)):
+        return f"CoreDNS: {of.said if isinstance(of, Absent) else of.why}."
+    addon = facts.addon
+    if isinstance(addon, Absent):
+        whose = "self-managed"
+    elif isinstance(addon, Unknown):
+        whose = "an add-on of EKS or not (not known)"
+    else:
+        whose = "an add-on of EKS"
+    ready = sum(pod.ready for pod in facts.pods)
+    lameduck = plan.ending.lameduck_s
+    said = "lameduck not known" if lameduck is None else f"lameduck {lameduck:g} s" if lameduck else "no lameduck"
+    pods = f"{ready} of {counted(max(of.replicas, len(facts.pods)), 'pod')} Ready"
+    return f"CoreDNS {of.version or '(version not known)'}, {whose}: {pods}, {said} of {of.grace_s} s of grace."
+
+
+# The shutdown budget as a bar: from SIGTERM to SIGKILL, and where lameduck may end.
+#
+#   now 5 s          safe: 7 to 20 s
+# ░░░░▲░░█████████████████████████▒▒▒▒▒▒▒▒
+# 0     7                      20   25  30 s
+
+
+_SHORT, _SAFE, _LONG, _KILLED, _NOW = "░", "█", "▒", "▓", "▲"
+_WIDEST = 60
+
+
+def bar(budget: Budget, lameduck: float | None, look: Look, room: int) -> list[str]:
+    """Three lines, none wider than `room`: the bar, where lameduck is now below it, and the seconds."""
+    grace = max(budget.shutdown.grace_s, 1)
+    end = max(grace, int(lameduck or 0) + 1)
+    width = min(_WIDEST, room - len(f" {end} s"))
+    signs = "".join(_sign(budget, (at + 0.5) * end / width) for at in range(width))
+    marks = {0: "0", budget.least_s: str(budget.least_s), grace: f"{grace} s"}
+    if budget.fits:
+        marks[budget.advised_s] = str(budget.advised_s)
+    lines = [shown(signs, look), _scale(marks, end, width)]
+    if lameduck is not None:
+        at = min(width - 1, int(lameduck * width / end))
+        text = f"{_NOW} now {lameduck:g} s"
+        lines.append(shown(" " * min(at, room - len(text)) + text, look))
+    return lines
+
+
+def _sign(budget: Budget, second: float) -> str:
+    if second < budget.least_s:
+        return _SHORT
+    if second < budget.advised_s:
+        return _SAFE
+    return _LONG if second < budget.shutdown.grace_s else _KILLED
+
+
+def _scale(marks: dict[int, str], end: int, width: int) -> str:
+    """Each number where its second is; one that would run into the one before is left out."""
+    line = ""
+    for second, text in sorted(marks.items()):
+        at = int(second * width / end)
+        if not line or len(line) < at <= width:
+            line = line.ljust(at) + text
+    return line
+
+
+def legend(budget: Budget) -> str:
+    safe = f"safe: {budget.least_s} to {budget.advised_s} s" if budget.fits else "no value is safe"
+    when = budget.propagation.measured_at
+    short = "too short" if when is None else f"too short as measured on {when:%Y-%m-%d}"
+    return f"{_SHORT} {short}   {_SAFE} {safe}   {_LONG} closing, margin"
+
 
 _FORMATS = "All evidence and every zone: -o wide; for a program: -o json"
 _IN_STEPS = (
@@ -48,14 +169,14 @@ def _text(view: DnsView, look: Look, full: bool) -> str:
     plan = view.plan
     sections = [
         [
-            *(look.paint(line, Tone.TITLE) for line in wrap(shown(words.verdict(plan), look), look.columns)),
-            *wrap(shown(words.what(plan), look), look.columns),
+            *(look.paint(line, Tone.TITLE) for line in wrap(shown(verdict(plan), look), look.columns)),
+            *wrap(shown(what(plan), look), look.columns),
         ],
         told(Title("What will happen"), plan.outlook, look),
         titled(Title("Fix it in this order"), list(_steps(plan, look)), look),
         titled(
             Title("How it ends", ": lameduck between SIGTERM and SIGKILL"),
-            [] if words.elsewhere(plan) else list(_ending(plan, look)),
+            [] if elsewhere(plan) else list(_ending(plan, look)),
             look,
         ),
         drawn(Title("Pods"), _pods(plan), look, full),
@@ -95,7 +216,7 @@ def _moves(step: Step) -> str:
 
 def _ending(plan: DnsPlan, look: Look) -> Iterator[str]:
     end = plan.ending
-    if words.elsewhere(plan):
+    if elsewhere(plan):
         return
     if isinstance(end.budget, Unknown):
         yield from wrap(shown(f"Not known: {end.budget.why}.", look), look.columns, MARGIN)

@@ -5,15 +5,22 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.dns.change import change, landing
+from kubectl_eksdoc.core.plan.dns.change import change
+from kubectl_eksdoc.core.plan.dns.change import placing
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
-from kubectl_eksdoc.core.rules.keeping.secrets import printed, printed_corefile
-from kubectl_eksdoc.core.run.dns import taking_up
+from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.core.rules.keeping import printed_corefile
+from kubectl_eksdoc.core.run import dns
 from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.dns_change import words
-from kubectl_eksdoc.render.dns_change.view import DnsChangeView
-from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, Text
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.dns_change import table
+from kubectl_eksdoc.render.dns_change import DnsChangeView
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Lines
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
 
 
 class _Conflict(Printed):
@@ -54,7 +61,7 @@ class _Node(Printed):
     why_not: Lines
 
     @classmethod
-    def of(cls, facts: landing.Seat) -> _Node:
+    def of(cls, facts: placing.Seat) -> _Node:
         return cls.filled(facts, name=facts.node, why_not=facts.why)
 
 
@@ -67,7 +74,7 @@ class _Landing(Printed):
     unknown: Lines
 
     @classmethod
-    def of(cls, facts: landing.Landing) -> _Landing:
+    def of(cls, facts: placing.Landing) -> _Landing:
         return cls.filled(facts, nodes=facts.seats)
 
 
@@ -94,7 +101,7 @@ class _Change(Printed):
             wished=facts.wishes,
             values_of_today=printed(facts.before),
             nothing=not facts.refusals and facts.nothing,
-            left_to_you=map(words.command, facts.not_done),
+            left_to_you=map(table.command, facts.not_done),
         )
 
 
@@ -102,13 +109,13 @@ class _Pod(Printed):
     namespace: Text
     name: Text
     node: Text | None
-    taken: taking_up.Taken
+    taken: dns.Taken
     by: Text | None
     why: Text | None
     missing: Lines
 
     @classmethod
-    def of(cls, facts: taking_up.Stand) -> _Pod:
+    def of(cls, facts: dns.Stand) -> _Pod:
         namespace, _, name = facts.pod.partition("/")
         return cls.filled(facts, namespace=namespace, name=name)
 
@@ -123,7 +130,7 @@ class _Verified(Printed):
     pods: tuple[_Pod, ...]
 
     @classmethod
-    def of(cls, facts: taking_up.Verified) -> _Verified:
+    def of(cls, facts: dns.Verified) -> _Verified:
         return cls.filled(facts, seconds=round(facts.seconds), pods=facts.stands)
 
 
@@ -164,7 +171,7 @@ class DnsChangeResult(CommandResult):
         return cls.filled(
             facts,
             metadata=metadata(facts.cluster, facts),
-            verdict=words.verdict(facts),
+            verdict=table.verdict(facts),
             values=printed(facts.values),
             config=printed(facts.config),
             refusals=facts.guards,

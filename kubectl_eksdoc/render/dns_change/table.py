@@ -2,17 +2,156 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change
-from kubectl_eksdoc.core.plan.dns.change.landing import Landing, Seat
-from kubectl_eksdoc.core.run.dns.taking_up import Stand, Taken
-from kubectl_eksdoc.render.dns_change import words
-from kubectl_eksdoc.render.dns_change.view import DnsChangeView
-from kubectl_eksdoc.render.findings import findings
+import difflib
+from typing import cast
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.plan.dns.change.change import COREFILE
+from kubectl_eksdoc.core.plan.dns.change.change import Change
+from kubectl_eksdoc.core.plan.dns.change.change import Texts
+from kubectl_eksdoc.core.plan.dns.change.wishes import Place
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
+from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.core.rules.keeping import printed_corefile
+from kubectl_eksdoc.core.run.dns import Taken
+from kubectl_eksdoc.core.run.dns import Verified
+from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.render.dns_change import DnsChangeView
+from kubectl_eksdoc.render.encode import Json, to_yaml
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.core.plan.dns.change.change import COREFILE
+from kubectl_eksdoc.core.plan.dns.change.change import Change
+from kubectl_eksdoc.core.plan.dns.change.placing import Landing
+from kubectl_eksdoc.core.plan.dns.change.placing import Seat
+from kubectl_eksdoc.core.run.dns import Stand
+from kubectl_eksdoc.core.run.dns import Taken
+from kubectl_eksdoc.render.dns_change import DnsChangeView
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, more, titled
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import counted, shown, wrap
-from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import more
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.text import duration
+import json
+from collections.abc import Sequence
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.core.run.addon.way_back import WayBack
+from kubectl_eksdoc.render.addon.commands import given
+from kubectl_eksdoc.render.addon_update import WayBackText
+from kubectl_eksdoc.render.addon_update.commands import way_back_text
+
+
+# A change of CoreDNS in sentences.
+
+
+def wished(change: Change) -> str:
+    """``lameduck 20s, on-demand nodes only``."""
+    wishes = change.wishes
+    parts = [f"lameduck {wishes.lameduck_s}s"] if wishes.lameduck_s is not None else []
+    if wishes.place is not None:
+        parts.append("no Spot nodes" if wishes.place is Place.ON_DEMAND else "any nodes")
+    if wishes.scale is not None:
+        parts.append(f"{wishes.scale.least} to {wishes.scale.most} replicas")
+    return joined(parts)
+
+
+def how(change: Change) -> str:
+    if change.managed:
+        return f"by the configuration values of the add-on coredns {change.version}, so that its updates keep it"
+    return "by a server-side apply of its ConfigMap: EKS does not manage this CoreDNS"
+
+
+def verdict(view: DnsChangeView) -> str:
+    """One sentence without its full stop."""
+    what = f"CoreDNS: {wished(view.change)}" if view.change is not None else "CoreDNS"
+    if view.verified is not None or view.ended is not None or view.applied:
+        return f"{what}: {_came_of(view)}"
+    if view.guards:
+        return f"{what}: nothing is changed"
+    if view.change is not None and view.change.nothing:
+        return f"{what}: it is so already, and kept where it lasts"
+    return f"{what}: nothing was changed yet"
+
+
+def _came_of(view: DnsChangeView) -> str:
+    ended = view.ended
+    if ended is not None and ended.stage in (Stage.FAILED, Stage.CANCELLED):
+        return "EKS could not do it, and nothing of it holds"
+    if ended is not None and not ended.whole:
+        return "it goes on in EKS"
+    done = "EKS has done it" if ended is not None else "it is applied" if view.applied else "it was made"
+    if view.verified is not None:
+        return f"{done}; {taken(view.verified)}"
+    return f"{done}; no pod takes it up by itself" if view.after else done
+
+
+def taken(verified: Verified) -> str:
+    if verified.unread:
+        return f"which pods have taken it up is not known: {verified.unread}"
+    if verified.all:
+        count = len(verified.stands)
+        return "its pod has taken it up" if count == 1 else f"all {count} pods have taken it up"
+    parts = []
+    for each, said in _SAID.items():
+        count = len(verified.of(each))
+        if count:
+            parts.append(f"{counted(count, 'pod')} {said[count != 1]}")
+    return joined(parts)
+
+
+_SAID = {
+    Taken.VERIFIED: ("has taken it up", "have taken it up"),
+    Taken.REFUSED: ("has refused it", "have refused it"),
+    Taken.NOT_YET: ("has not yet", "have not yet"),
+    Taken.UNKNOWN: ("is not known", "are not known"),
+}
+
+
+def diff(texts: Texts) -> list[str]:
+    """Unified, with enough around it to see which server block it is in."""
+    before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
+    return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
+
+
+def values_diff(before: Doc, after: Doc) -> list[str]:
+    """Of the add-on's values as YAML; the Corefile is named only."""
+    old, new = _as_yaml(before), _as_yaml(after)
+    found = difflib.unified_diff(old, new, "values (today)", "values (new)", lineterm="", n=2)
+    return [line for line in found if not line.startswith("@@")]
+
+
+def _as_yaml(values: Doc) -> list[str]:
+    text = values.get(COREFILE)
+    named = f"{len(text.splitlines())} lines, lameduck {_lameduck(text)}" if isinstance(text, str) else ""
+    said = printed(values) | ({COREFILE: named} if named else {})
+    return to_yaml(cast(Json, {key: said[key] for key in sorted(said)})).splitlines() if said else []
+
+
+def _lameduck(text: str) -> str:
+    corefile = parse(text)
+    found = lameduck_s(corefile) if isinstance(corefile, Corefile) else None
+    return "?" if found is None else f"{found:g}s"
+
+
+def command(said: tuple[str, ...]) -> str:
+    """For a shell."""
+    return shell(*said)
+
 
 _MOST = 8
 _TONES = {
@@ -42,7 +181,7 @@ def _before(view: DnsChangeView, look: Look, full: bool) -> list[list[str]]:
     change = view.change
     assert change is not None, "nothing was done yet"
     return [
-        [*_verdict(view, look), *wrap(shown(f"It is made {words.how(change)}.", look), look.columns)],
+        [*_verdict(view, look), *wrap(shown(f"It is made {how(change)}.", look), look.columns)],
         _corefile(change, look),
         _values(change, view, look),
         _landing(change.landing, bool(change.refusals), look, full),
@@ -78,7 +217,7 @@ def _after(view: DnsChangeView, look: Look, full: bool) -> list[list[str]]:
 
 
 def _verdict(view: DnsChangeView, look: Look) -> list[str]:
-    return [look.paint(line, Tone.TITLE) for line in wrap(shown(words.verdict(view), look), look.columns)]
+    return [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict(view), look), look.columns)]
 
 
 def _wrapped(lines: list[str], look: Look) -> list[str]:
@@ -88,7 +227,7 @@ def _wrapped(lines: list[str], look: Look) -> list[str]:
 def _corefile(change: Change, look: Look) -> list[str]:
     if change.corefile is None:
         return []
-    lines = _coloured(words.diff(change.corefile), look)
+    lines = _coloured(diff(change.corefile), look)
     return titled(Title("Corefile"), lines or [f"{MARGIN}its text stays; it is not in the add-on's values yet"], look)
 
 
@@ -96,7 +235,7 @@ def _values(change: Change, view: DnsChangeView, look: Look) -> list[str]:
     after = view.values if view.values is not None else change.values
     if change.before is None or after is None:
         return []
-    lines = _coloured(words.values_diff(change.before, after), look)
+    lines = _coloured(values_diff(change.before, after), look)
     if change.affinity_source:
         said = f"The affinity is given as a whole, made of that of {change.affinity_source}."
         lines += _wrapped([said], look)
@@ -162,7 +301,7 @@ def _left_to_you(change: Change, look: Look) -> list[str]:
     if not change.not_done:
         return []
     said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
-    lines = [MARGIN + shown(words.command(each), look) for each in change.not_done]
+    lines = [MARGIN + shown(command(each), look) for each in change.not_done]
     return titled(Title("Left to you"), [*_wrapped([said], look), *lines], look)
 
 
@@ -211,3 +350,33 @@ def _written(view: DnsChangeView, look: Look) -> list[str]:
         left = f": {view.verified.left}" if view.verified.left else ""
         lines = wrap(f"Looked at for {duration(view.verified.seconds)}{left}.", look.columns)
     return [*lines, shown(f"Journal: {view.journal}", look)] if view.journal else lines  # a path is one line
+
+
+# The same change without this tool, and the way back, as lines for a shell.
+
+
+def update_addon(eks: EksCluster, version: str, mode: str, values: Doc) -> str:
+    said = ["aws", "eks", "update-addon", "--cluster-name", eks.name, "--addon-name", "coredns"]
+    said += ["--addon-version", version, "--resolve-conflicts", mode]
+    said += ["--region", eks.region] if eks.region else []
+    return shell(*said, "--configuration-values", given(values))
+
+
+def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
+    """Server-side, from standard input."""
+    secret = printed(config) != config  # then it is a file of one's own
+    apply = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc"]
+    apply += ["-f", "configmap.json" if secret else "-", *(["--force-conflicts"] if force else [])]
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
+    return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
+
+
+def back_of_update(back: WayBack | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]) -> tuple[str, ...]:
+    found = way_back_text(back, eks.name, eks.region, file, reached_by)
+    return found.commands if isinstance(found, WayBackText) else (f"# {found}",)
+
+
+def back_of_map(file: str, kubectl: Sequence[str]) -> tuple[str, ...]:
+    """`file` holds the Corefile of before, and nothing else of the ConfigMap."""
+    said = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc", "-f", file]
+    return (shell(*said),)

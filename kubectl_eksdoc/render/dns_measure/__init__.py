@@ -6,8 +6,61 @@ Never here: what the numbers mean (that is `core.plan.dns.measuring`), making or
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.dns_measure.formats import FORMATS
-from kubectl_eksdoc.render.dns_measure.manifests import MANIFESTS
-from kubectl_eksdoc.render.dns_measure.view import MeasureView
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.render.formats import Formats, documents
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
 
-__all__ = ["FORMATS", "MANIFESTS", "MeasureView"]
+
+# What is shown of a measurement.
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureView:
+    """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
+    asked. `options` as they were given; `program` and `asked`: what the pods are given, for the manifests."""
+
+    cluster: Cluster
+    plan: MeasurePlan
+    options: Mapping[str, object]
+    measured: Measured | None = None
+    refused: Mapping[str, NotMade] = field(default_factory=dict)
+    program: bytes = b""
+    asked: str = ""
+    tool_version: str = __version__
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return () if self.measured is None else findings_of(self.plan, self.measured)
+
+
+# What ``-o`` offers for a measurement that was carried out.
+
+
+def _table(view: MeasureView, look: Look) -> str:
+    from kubectl_eksdoc.render.dns_measure.table import table
+
+    return table(view, look)
+
+
+def _wide(view: MeasureView, look: Look) -> str:
+    from kubectl_eksdoc.render.dns_measure.table import wide
+
+    return wide(view, look)
+
+
+def _result(view: MeasureView) -> object:
+    from kubectl_eksdoc.render.dns_measure.result import MeasureResult
+
+    return MeasureResult.of(view)
+
+
+FORMATS: Formats[MeasureView] = Formats("a measurement", {"table": _table, "wide": _wide, **documents(_result)})

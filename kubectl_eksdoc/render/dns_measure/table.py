@@ -2,22 +2,212 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from collections.abc import Iterable
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Stream
-from kubectl_eksdoc.core.plan.dns.measuring.learned import said
-from kubectl_eksdoc.core.plan.dns.measuring.moments import What
+from kubectl_eksdoc.core.model.coredns import Counts
+from kubectl_eksdoc.core.model.coredns import Report
+from kubectl_eksdoc.core.model.coredns import Target
+from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
+from kubectl_eksdoc.core.plan.dns.measuring.result import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone
-from kubectl_eksdoc.render.dns_measure import plot, words
-from kubectl_eksdoc.render.dns_measure.view import MeasureView
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MOST_ENDPOINTS
+from kubectl_eksdoc.render.dns_measure import MeasureView
+from kubectl_eksdoc.render.text import counted
+import math
+from collections.abc import Mapping, Sequence
+from kubectl_eksdoc.core.model.coredns import Counts
+from kubectl_eksdoc.core.model.coredns import Report
+from kubectl_eksdoc.core.model.coredns import Second
+from kubectl_eksdoc.core.model.coredns import Stream
+from kubectl_eksdoc.core.plan.dns.measuring.result import Moment
+from kubectl_eksdoc.core.plan.dns.measuring.result import What
+from kubectl_eksdoc.core.plan.dns.measuring.result import offset_s
+from collections.abc import Iterator
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import Counts
+from kubectl_eksdoc.core.model.coredns import Report
+from kubectl_eksdoc.core.model.coredns import Stream
+from kubectl_eksdoc.core.plan.dns.measuring.findings import said
+from kubectl_eksdoc.core.plan.dns.measuring.result import What
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
+from kubectl_eksdoc.render.dns_measure import MeasureView
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import cut, shown, wrap
-from kubectl_eksdoc.render.times import rfc3339
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import told
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import cut
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.text import rfc3339
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.plan.dns.measuring.plan import manifests
+from kubectl_eksdoc.render.dns_measure import MeasureView
+from kubectl_eksdoc.render.formats import Formats
+from kubectl_eksdoc.render.roles import manifest_formats
+
+
+# A measurement of DNS in sentences.
+
+
+_DOES = {
+    Happening.WATCH: "nothing is changed besides",
+    Happening.ROLLOUT: "restart the rollout of Deployment coredns, which replaces",
+    Happening.EVICTION: "evict",
+}
+
+
+def in_short(view: MeasureView) -> str:
+    """The first line."""
+    plan, measured = view.plan, view.measured
+    if measured is None:
+        return would(plan)
+    reports = [zone.report for zone in measured.zones if isinstance(zone.report, Report)]
+    ended = " It was interrupted." if measured.interrupted else ""
+    if not reports:
+        return f"DNS was not measured.{ended}"
+    total = sum((through_service(plan, report) for report in reports), Counts())
+    zones = counted(len(reports), "zone")
+    late = f", {total.late} came late" if total.late else ""
+    unknown = f", {total.unknown} are not known" if total.unknown else ""
+    unasked = [zone for zone in measured.zones if isinstance(zone.report, Unknown)]
+    rest = f" {counted(len(unasked), 'zone')} told nothing." if unasked else ""
+    asked = f"Asked through the service from {zones}, {total.bad} of {total.sent} questions had no answer"
+    return f"{asked}{late}{unknown}. {_meanwhile(measured)}{rest}{ended}"
+
+
+def _meanwhile(measured: Measured) -> str:
+    """What it is worth: DNS that is left alone always answers."""
+    gone = {each.pod for each in measured.moments if each.what is What.TOLD}
+    if gone:
+        return f"{counted(len(gone), 'CoreDNS pod')} ended meanwhile."
+    if measured.unseen:
+        return "Whether a CoreDNS pod ended meanwhile is not known."
+    return "No CoreDNS pod ended meanwhile: this says nothing of a rollout or a drain."
+
+
+def through_service(plan: MeasurePlan, report: Report) -> Counts:
+    names = {target.name for target in plan.targets if not target.pod}
+    return sum((report.total(stream) for stream in plan.streams if stream.target in names), Counts())
+
+
+def would(plan: MeasurePlan) -> str:
+    """What would be made and done."""
+    if not plan.pods:
+        return "There is no node to ask from: nothing would be made."
+    namespace = plan.manner.namespace
+    made = f"This would make {counted(len(plan.pods), 'pod')}, and the ConfigMap that owns them, in namespace"
+    happening = plan.manner.happening
+    pods = f" {counted(len(plan.affected), 'pod')}" if happening.changes else ""
+    does = _DOES[happening]
+    done = f"; {does}." if not happening.changes else f", and {does}{pods} of CoreDNS."
+    return f"{made} {namespace}{done} What it makes is deleted at the end."
+
+
+def about(plan: MeasurePlan) -> list[str]:
+    """What somebody should know before it is made."""
+    manner = plan.manner
+    rate = manner.rate * len(plan.streams)
+    told = [
+        f"each pod asks {manner.rate:g} times a second each of {named(plan.targets)}, over UDP and TCP, "
+        "and the service over one UDP socket that is kept: "
+        f"{rate:g} questions a second",
+        f"late is after {LATE_S:g} s, lost after {manner.timeout_s:g} s",
+        *(f"{family} does not apply: {why}" for family, why in plan.absent.items()),
+        f"image: {manner.image}; it needs Python 3.10 or newer",
+        "they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up",
+    ]
+    pods = sum(1 for target in plan.targets if target.pod)
+    if pods == MOST_ENDPOINTS:
+        told.append(f"of endpoints, no more than {MOST_ENDPOINTS} are asked at their own address")
+    told += _done(plan)
+    for owners, why in (
+        (plan.stale, "removed first, as a measurement that was killed has left it"),
+        (plan.others, "left alone, as another measurement may be running"),
+    ):
+        if owners:
+            told.append(f"{why}: {', '.join(owner.name for owner in owners)}")
+    return told
+
+
+def _done(plan: MeasurePlan) -> Iterable[str]:
+    names = ", ".join(pod.name for pod in plan.affected)
+    if plan.manner.happening is Happening.ROLLOUT:
+        yield f"replaced, as by kubectl rollout restart deployment/coredns -n kube-system: {names}"
+        yield "a rollout that hangs is stopped with kubectl rollout undo deployment/coredns -n kube-system"
+    if plan.manner.happening is Happening.EVICTION:
+        yield f"evicted, once its budget allows it: {names}; its ReplicaSet makes another one"
+        if len({target.pod for target in plan.targets if target.pod}) <= 1:
+            yield "it is the only one that serves: there is no DNS until the other one is ready"
+
+
+def named(targets: Iterable[Target]) -> str:
+    every = list(targets)
+    service = [target.address for target in every if not target.pod]
+    pods = len(every) - len(service)
+    return f"the service ({', '.join(service)})" + (f" and {counted(pods, 'endpoint')}" if pods else "")
+
+
+# A second a sign: whether DNS answered, and below it what happened to CoreDNS's pods.
+
+
+ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
+LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"
+MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What.CAME: "J"}
+MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
+
+
+def signs(report: Report, streams: Sequence[Stream], step: int) -> str:
+    """A sign for each `step` seconds: the worst of them."""
+    every = [report.seconds.get(stream, {}) for stream in streams]
+    cells: list[list[Second]] = [[] for _ in range(math.ceil(report.length / step))]
+    for of in every:
+        for t, second in of.items():
+            cells[t // step].append(second)
+    return "".join(map(_sign, cells))
+
+
+def _sign(seconds: Sequence[Second]) -> str:
+    total = sum((each.counts for each in seconds), Counts())
+    if total.bad:
+        return LOST
+    if total.unknown:
+        return UNKNOWN
+    if total.late:
+        return LATE
+    return ANSWERED if total.sent else NOTHING
+
+
+def marks(report: Report, moments: Sequence[Moment], step: int) -> str:
+    """What happened in the seconds of the report, each under its own."""
+    width = math.ceil(report.length / step)
+    cells: dict[int, set[What]] = {}
+    for each in moments:
+        cell = math.floor(offset_s(each, report) / step)
+        if 0 <= cell < width:
+            cells.setdefault(cell, set()).add(each.what)
+    return "".join(_mark(cells.get(cell, set())) for cell in range(width)).rstrip()
+
+
+def _mark(what: set[What]) -> str:
+    """The first by their order: what follows of itself is told below."""
+    return next((MARKS[each] for each in What if each in what), " ")
+
+
+def step_for(length: int, room: int) -> int:
+    """So many seconds share a sign where one each would not fit."""
+    return max(1, math.ceil(length / max(room, 1)))
+
 
 _LABEL = 30
 
@@ -33,7 +223,7 @@ def wide(view: MeasureView, look: Look) -> str:
 
 
 def _text(view: MeasureView, look: Look, full: bool) -> str:
-    head = [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(view), look), look.columns)]
+    head = [look.paint(line, Tone.TITLE) for line in wrap(shown(in_short(view), look), look.columns)]
     if view.measured is None:
         sections = [head, *_before(view, look, full)]
     else:
@@ -47,7 +237,7 @@ def _before(view: MeasureView, look: Look, full: bool) -> Iterator[list[str]]:
         [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
     ]
     yield drawn(Title("Zones", ", and the node from which DNS would be asked"), (columns, rows), look, full)
-    yield told(Title("What would be made and done"), words.about(view.plan), look)
+    yield told(Title("What would be made and done"), about(view.plan), look)
     yield told(Title("Refused by the server"), [f"{name}: {why.why}" for name, why in view.refused.items()], look)
 
 
@@ -131,12 +321,12 @@ def _plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone, look: Look,
     report, rows = zone.report, _plotted(plan, full)
     label = min(_LABEL, max(map(len, rows))) + 2
     room = report.length if full else look.columns - len(MARGIN) - label
-    step = plot.step_for(report.length, room)
+    step = step_for(report.length, room)
     lines = []
     for name, streams in rows.items():
         shortened = cut(shown(name, look), label - 2, look, middle=True)
-        lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(plot.signs(report, streams, step)).rstrip()}")
-    happened = plot.marks(report, measured.moments, step)
+        lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(signs(report, streams, step)).rstrip()}")
+    happened = marks(report, measured.moments, step)
     if happened:
         lines.append(f"{MARGIN}{'':<{label}}{happened}")
     each = "a second" if step == 1 else f"{step} seconds"
@@ -158,10 +348,20 @@ def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
 
 
 def _legend(measured: Measured, look: Look) -> list[str]:
-    lines = [f"{MARGIN}{shown(plot.LEGEND, look)}"]
+    lines = [f"{MARGIN}{shown(LEGEND, look)}"]
     if measured.moments:
-        lines += wrap(shown(plot.MARK_LEGEND, look), look.columns, MARGIN)
+        lines += wrap(shown(MARK_LEGEND, look), look.columns, MARGIN)
     for moment in measured.moments:
         text = f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}"
         lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
     return titled(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines, look)
+
+
+# What a measurement would make, as kubectl takes it.
+
+
+def _objects(view: MeasureView) -> Iterable[Doc]:
+    return manifests(view.plan, view.program, view.asked)
+
+
+MANIFESTS: Formats[MeasureView] = manifest_formats(_objects)

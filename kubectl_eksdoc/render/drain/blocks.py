@@ -11,7 +11,8 @@ from kubectl_eksdoc.render.drain.groups import Advice, Group
 from kubectl_eksdoc.render.drain.invocation import NextStep
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
 
 _MARGIN = "    "
 _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")

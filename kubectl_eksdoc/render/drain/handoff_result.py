@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.drain.handoff import offers
-from kubectl_eksdoc.render.result import Count, Printed, Text, Texts
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
 
 
 class _Step(Printed):

@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.fleet import Answered
-from kubectl_eksdoc.core.plan.fleet.standing import Row, Standing
-from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.fleet import words
-from kubectl_eksdoc.render.fleet.view import FleetView
-from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.core.plan.fleet import Row
+from kubectl_eksdoc.core.plan.fleet import Standing
+from kubectl_eksdoc.render.result import ClusterResult
+from kubectl_eksdoc.render.fleet import table
+from kubectl_eksdoc.render.fleet import FleetView
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import KindResult
+from kubectl_eksdoc.render.result import Meta
+from kubectl_eksdoc.render.result import Moment
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import UnsetType
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
 _STANDINGS = [each.value for each in Standing]
@@ -123,7 +132,7 @@ class _Member(Printed):
             hint=refused and refused.hint,
             fail=judged and _Fails.filled(**{each.value: count for each, count in facts.fails.items()}),
             unknown=judged and facts.unknown,
-            first=words.first(facts),
+            first=table.first(facts),
             result=judged and judged.document,
         )
 
@@ -188,7 +197,7 @@ class FleetResult(KindResult):
         return cls.filled(
             plan,
             metadata=_FleetMetadata.filled(facts, observed_at=plan.observed_at, options=options),
-            verdict=words.in_short(plan),
+            verdict=table.in_short(plan),
             standing={each.value: plan.standing(each) for each in Standing},
             members=plan.rows,
             findings=(found for row in plan.rows for found in _findings(row)),

@@ -7,23 +7,22 @@ from typing import Any, Literal
 
 from kubectl_eksdoc.core.model import interruption
 from kubectl_eksdoc.core.plan.interruption import links, outage, spot
-from kubectl_eksdoc.core.plan.interruption.handlers import Handler
-from kubectl_eksdoc.core.plan.interruption.repair import missing
-from kubectl_eksdoc.core.plan.interruption.setting import effective
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.interruption import words
-from kubectl_eksdoc.render.interruption.view import InterruptionView
-from kubectl_eksdoc.render.result import (
-    Code,
-    Count,
-    FindingResult,
-    Lines,
-    Printed,
-    SubjectResult,
-    Text,
-    Texts,
-    UnsetType,
-)
+from kubectl_eksdoc.core.plan.interruption.rights import Handler
+from kubectl_eksdoc.core.plan.interruption import repair
+from kubectl_eksdoc.core.plan.interruption.installs import effective
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.interruption import table
+from kubectl_eksdoc.render.interruption import InterruptionView
+from kubectl_eksdoc.render.result import Code
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Lines
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import SubjectResult
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import UnsetType
 
 _Handled = Literal["yes", "no", "unknown"]
 
@@ -152,7 +151,7 @@ class _Rule(Printed):
     mend: Text | None
 
     @classmethod
-    def of(cls, facts: missing.MissingRule) -> _Rule:
+    def of(cls, facts: repair.MissingRule) -> _Rule:
         return cls.filled(facts.kind, kind=facts.kind.name, mend=getattr(facts.there, "name", None))
 
 
@@ -201,11 +200,11 @@ class InterruptionResult(CommandResult):
             plan,
             metadata=metadata(read.cluster, facts),
             recognised=facts.recognised,
-            verdict=words.in_short(plan),
-            handled=words.HANDLED[plan.outage.handled],
+            verdict=table.in_short(plan),
+            handled=table.HANDLED[plan.outage.handled],
             handled_by=plan.outage.by if plan.outage.handled else None,
-            to_queue=(_Delivery.filled(kind=kind, delivered=words.HANDLED[so]) for kind, so in plan.to_queue.items()),
-            to_karpenter=words.HANDLED[plan.to_karpenter] if plan.links else None,
+            to_queue=(_Delivery.filled(kind=kind, delivered=table.HANDLED[so]) for kind, so in plan.to_queue.items()),
+            to_karpenter=table.HANDLED[plan.to_karpenter] if plan.links else None,
             karpenter=plan.install,
             queue=queue if plan.install else None,
             node_termination_handlers=plan.handlers,

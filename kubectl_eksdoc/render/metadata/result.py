@@ -16,13 +16,21 @@ from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
 from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
 from kubectl_eksdoc.core.plan.metadata.sources import Service
-from kubectl_eksdoc.core.plan.pod_owner import owner_of
+from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.metadata import words
-from kubectl_eksdoc.render.metadata.view import MetadataView
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.metadata import table
+from kubectl_eksdoc.render.metadata import MetadataView
 from kubectl_eksdoc.render.metadata_fix.result import FixChoice
-from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Meta
+from kubectl_eksdoc.render.result import Positive
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import SubjectResult
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import UnsetType
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Hops = Annotated[int, Meta(ge=1, le=64)]
@@ -121,7 +129,7 @@ def _group(group: GroupPlan, choice: Choice) -> _Group:
     alike = group.alike
     return _Group.filled(
         alike,
-        sentence=words.sentence(group),
+        sentence=table.sentence(group),
         now=_service(alike.now, alike.here),
         next=_service(alike.next, alike.later),
         changed=alike.by_hand,
@@ -189,7 +197,7 @@ class ProbeResult(CommandResult):
             facts,
             metadata=metadata(plan.facts.cluster, facts),
             hops=plan.hops,
-            verdict=words.in_short(plan),
+            verdict=table.in_short(plan),
             groups=(_group(each, choices.get(each.alike, Choice())) for each in plan.groups),
             findings=plan.findings,
         )

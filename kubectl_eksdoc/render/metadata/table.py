@@ -2,28 +2,143 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.text import counted
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.findings import Finding, Severity
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.judging import NODES
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sources import instance_of, service_now
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sources import instance_of
+from kubectl_eksdoc.core.plan.metadata.sources import service_now
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.metadata import words
-from kubectl_eksdoc.render.metadata.view import MetadataView
-from kubectl_eksdoc.render.metadata_fix.choosing import to_choose
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
+from kubectl_eksdoc.render.metadata import MetadataView
+from kubectl_eksdoc.render.metadata_fix.table import to_choose
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import titled
 from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.since.words import marking
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.since.screen import marking
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+
+
+# The metadata service in sentences.
+
+
+_KINDS = {
+    NodeOwner.MANAGED: "managed node group",
+    NodeOwner.EKSCTL: "eksctl's node group",
+    NodeOwner.KARPENTER: "NodePool",
+    NodeOwner.AUTO_MODE: "Auto Mode NodePool",
+    NodeOwner.FARGATE: "Fargate",
+    NodeOwner.HYBRID: "hybrid nodes",
+    NodeOwner.SELF_MANAGED: "self-managed nodes",
+}
+_DO = {
+    Reach.REACHABLE: "reach it",
+    Reach.V1_ONLY: "get no token, and are answered without one only",
+    Reach.CUT_OFF: "are cut off",
+    Reach.UNKNOWN: "may or may not reach it",
+}
+
+
+def group_name(alike: NodesAlike) -> str:
+    """``managed node group blue``."""
+    return " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
+
+
+def in_short(plan: MetadataPlan) -> str:
+    """The first line."""
+    if not plan.groups:
+        return "No nodes: nothing to reach an instance metadata service from."
+    nodes = sum(len(group.alike.nodes) for group in plan.groups)
+    cut = _nodes(plan, Reach.CUT_OFF)
+    parts = [
+        f"Pods on {cut} of {counted(nodes, 'node')} are cut off from the instance metadata service"
+        if cut
+        else f"Pods on none of {counted(nodes, 'node')} are known to be cut off from the instance metadata service"
+    ]
+    for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
+        count = _nodes(plan, reach)
+        if count:
+            parts.append(f"on {count} {text}")
+    without = sum(len(group.alike.nodes) for group in plan.groups if group.alike.now.options is None)
+    if without:
+        parts.append(f"{without} {'has' if without == 1 else 'have'} none")
+    return f"{', '.join(parts)}; {pods(plan)}."
+
+
+def _nodes(plan: MetadataPlan, reach: Reach) -> int:
+    """Without those that never had any: Fargate's and hybrid ones."""
+    groups = (group.alike for group in plan.groups if group.alike.now.options is not None)
+    return sum(len(alike.nodes) for alike in groups if alike.here.reach is reach)
+
+
+def pods(plan: MetadataPlan) -> str:
+    """``2 pods are broken now, 1 will break, 31 may need it``."""
+    broken, breaking, possible, _ = (sum(len(group.of(each)) for group in plan.groups) for each in Effect)
+    found = []
+    if broken:
+        found.append(f"{counted(broken, 'pod')} {'is' if broken == 1 else 'are'} broken now")
+    if breaking:
+        found.append(f"{counted(breaking, 'pod')} will break")
+    if possible:
+        found.append(f"{counted(possible, 'pod')} may need it")
+    return ", ".join(found) or _unaffected(plan)
+
+
+def _unaffected(plan: MetadataPlan) -> str:
+    """Where pods are cut off and have what they need otherwise, that is no fault."""
+    recommended = ", which is what AWS recommends for pods with roles of their own"
+    cut = any(group.alike.here.reach is Reach.CUT_OFF and group.alike.now.options is not None for group in plan.groups)
+    return f"no pod is known to be affected{recommended if cut else ''}"
+
+
+def sentence(group: GroupPlan) -> str:
+    """All of one group: what its pods find, whose doing that is, and what the next node brings."""
+    alike = group.alike
+    head = f"{group_name(alike)} ({counted(len(alike.nodes), 'node')})"
+    if alike.now.options is None:
+        return f"{head}: there is none, as {alike.now.by}."
+    here = f"{head}: pods {_DO[alike.here.reach]}, as {alike.here.why}"
+    return f"{here}{_cause(alike)}. {_next(alike)}"
+
+
+def _cause(alike: NodesAlike) -> str:
+    if isinstance(alike.now.options, Unknown) or isinstance(alike.next.options, Unknown):
+        return ""
+    if alike.by_hand:
+        return "; what makes them would give other options today"
+    return f" (by {alike.next.by})"
+
+
+def _next(alike: NodesAlike) -> str:
+    if alike.next.options is None or alike.later.reach is Reach.UNKNOWN:
+        return f"The next node: not known, as {alike.later.why}."
+    if not alike.by_hand and not isinstance(alike.now.options, Unknown):
+        return "The next node will be the same."
+    how = "still " if alike.later.reach is alike.here.reach else ""
+    return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} (by {alike.next.by})."
+
 
 _TONES = {
     Reach.CUT_OFF: Tone.BAD,
@@ -49,14 +164,14 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
     if view.pod is not None and not full:
         told = wrap(shown(view.pod.sentence, look), look.columns)
         return "\n".join([*told, *([""] if beside else []), *beside]) + "\n"
-    first = view.pod.sentence if view.pod is not None else words.in_short(view.plan)
+    first = view.pod.sentence if view.pod is not None else in_short(view.plan)
     found, groups = view.plan.findings, [each for each in view.plan.groups if full or _matters(each)]
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(first, look), look.columns)],
         beside,
         drawn(_causes_title(view.plan, groups), _causes(groups), look, full),
         titled(Title("Why"), list(_why(groups, look)), look) if full else [],
-        drawn(Title("Nodes"), _nodes(view), look, full) if full else [],
+        drawn(Title("Nodes"), _table_nodes(view), look, full) if full else [],
         findings(found if full else _in_short(found), "", look, full, named=True, mark=marking(view.since)),
         *to_choose(view.offered, look, full),
         [] if full else wrap(_last(found), look.columns),
@@ -91,10 +206,10 @@ def _causes(groups: Sequence[GroupPlan]) -> tuple[list[Column], list[Row]]:
         Column("WILL BREAK", right=True, short="WILL"),
         Column("POSSIBLE", right=True, short="POSS."),
     ]
-    return columns, [_cause(group) for group in groups]
+    return columns, [_table_cause(group) for group in groups]
 
 
-def _cause(group: GroupPlan) -> Row:
+def _table_cause(group: GroupPlan) -> Row:
     alike = group.alike
     tokens, hops = _options(alike)
     counts = [len(group.of(each)) for each in (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)]
@@ -145,7 +260,7 @@ def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
 
 def _why(groups: Sequence[GroupPlan], look: Look) -> Iterator[str]:
     for group in groups:
-        yield from wrap(shown(words.sentence(group), look), look.columns, MARGIN, MARGIN * 2)
+        yield from wrap(shown(sentence(group), look), look.columns, MARGIN, MARGIN * 2)
 
 
 def _matters(group: GroupPlan) -> bool:
@@ -163,7 +278,7 @@ def _causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:
     return Title("Nodes by cause", f": for pods {hops} hop{'' if hops == 1 else 's'} away{more}")
 
 
-def _nodes(view: MetadataView) -> tuple[list[Column], list[Row]]:
+def _table_nodes(view: MetadataView) -> tuple[list[Column], list[Row]]:
     columns = [Column(name) for name in ("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")]
     group_of = {node: group.alike for group in view.plan.groups for node in group.alike.nodes}
     rows: list[Row] = []

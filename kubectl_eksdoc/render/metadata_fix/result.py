@@ -6,12 +6,19 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.metadata.fixes import fix
-from kubectl_eksdoc.core.run.metadata.became import Became, Done
+from kubectl_eksdoc.core.run.metadata import Became
+from kubectl_eksdoc.core.run.metadata import Done
 from kubectl_eksdoc.core.run.stages import Stage
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.metadata_fix import words
-from kubectl_eksdoc.render.metadata_fix.view import FixView
-from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.metadata_fix import table
+from kubectl_eksdoc.render.metadata_fix import FixView
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import Meta
+from kubectl_eksdoc.render.result import Positive
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
 
 
 class _Blast(Printed):
@@ -113,7 +120,7 @@ class FixResult(CommandResult):
             facts,
             metadata=metadata(facts.cluster, facts),
             fix=facts.name,
-            verdict=words.verdict(facts),
+            verdict=table.verdict(facts),
             nodes=facts.act.nodes,
             way_back=facts.back,
             outcome=facts.done,

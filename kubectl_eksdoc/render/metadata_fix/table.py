@@ -2,18 +2,206 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from kubectl_eksdoc.core.model.metadata_acts import OnInstances
-from kubectl_eksdoc.core.run.metadata.became import Became, Done, Part
+from kubectl_eksdoc.core.model.metadata import Act
+from kubectl_eksdoc.core.model.metadata import OnClass
+from kubectl_eksdoc.core.model.metadata import OnInstances
+from kubectl_eksdoc.core.model.metadata import OnTemplate
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
+from kubectl_eksdoc.core.run.metadata import Became
+from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.render.metadata_fix import FixView
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import joined
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.metadata_fix import words
-from kubectl_eksdoc.render.metadata_fix.choosing import commands
-from kubectl_eksdoc.render.metadata_fix.view import FixView
-from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, more, titled
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import shown, wrap
-from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from collections.abc import Iterable, Iterator
+from kubectl_eksdoc.core.model.metadata import OnInstances
+from kubectl_eksdoc.core.run.metadata import Became
+from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.core.run.metadata import Part
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.metadata_fix import FixView
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Drawn
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import more
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.text import duration
+
+
+# A fix in sentences.
+
+
+def head(act: Act) -> str:
+    """What is done, a clause."""
+    match act:
+        case OnInstances(each):
+            hops = sorted({one.hop_limit for one in each})
+            return f"a hop limit of {' or '.join(map(str, hops))} for {counted(len(each), 'running instance')}"
+        case OnTemplate():
+            return f"a hop limit of {act.hop_limit} in a new version of launch template {act.id} for {act.group}"
+        case OnClass():
+            return f"a hop limit of {act.hop_limit} in EC2NodeClass {act.name}"
+
+
+def action(act: Act) -> str:
+    """As it is typed back for: ``change 3 nodes``, ``replace 3 nodes``."""
+    return "change" if isinstance(act, OnInstances) else "replace"
+
+
+def reach(blast: Blast) -> str:
+    """``replaces 3 nodes, evicts 12 pods``."""
+    found = []
+    if blast.nodes:
+        found.append(f"replaces {counted(blast.nodes, 'node')}")
+    if blast.pods:
+        found.append(f"{'evicts' if blast.nodes else 'restarts'} {counted(blast.pods, 'pod')}")
+    if blast.instances:
+        found.append(f"changes {counted(blast.instances, 'instance')}")
+    return ", ".join(found) or "moves nothing"
+
+
+def verdict(view: FixView) -> str:
+    """One sentence without its full stop."""
+    what = head(view.act)
+    what = what[:1].upper() + what[1:]
+    if view.done is None:
+        return f"{what}: nothing was changed{'' if view.forbidden else ' yet'}"
+    return f"{what}: {_came_of(view.done)}"
+
+
+def _came_of(done: Done) -> str:
+    if done.stage in (Stage.FAILED, Stage.CANCELLED):
+        return (
+            f"EKS has {'not brought the update to its end' if done.stage is Stage.FAILED else 'cancelled the update'}"
+        )
+    counts = [f"{len(done.of(each))} {each.value}" for each in Became if done.of(each)]
+    if len(counts) == 1 and done.whole:
+        return "done" if done.of(Became.DONE) else counts[0]
+    return joined(counts)
+
+
+def proof(done: Done) -> str:
+    """By what it is known, a sentence."""
+    if done.proofs:
+        return "Asked from pods on the nodes:"
+    return "That is what AWS or the API server says of it now; no pod was asked."
+
+
+# The fixes to choose from, below a probe: one line for each, and with ``-o wide`` all that is known of it.
+
+
+Offered = Sequence[tuple[NodesAlike, Choice]]
+_TITLE = Title("What can be done", ": for each group, what moves least first")
+
+
+def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
+    """Sections; none where there is nothing to choose."""
+    rows = [row for alike, choice in offered for row in _rows(alike, choice if full else _least(choice))]
+    more = sum(len(choice.fixes) for _, choice in offered) - len(rows)
+    columns = [
+        Column("GROUP", floor=8, middle=True),
+        Column("FIX"),
+        Column("WHEN"),
+        Column("NODES", right=True),
+        Column("PODS", right=True),
+        Column("INSTANCES", right=True, short="INST."),
+        Column("BY", drop=1),
+    ]
+    table = drawn(_TITLE, (columns, rows), look, full) if rows else []
+    said = [line for alike, choice in offered for line in _cannot(alike, choice, look)] if full or not rows else []
+    first = table + said if table else titled(_TITLE, said, look)
+    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, look)]
+
+
+def _least(choice: Choice) -> Choice:
+    """What moves least."""
+    return replace(choice, fixes=choice.fixes[:1])
+
+
+def _rows(alike: NodesAlike, choice: Choice) -> Iterator[Row]:
+    for each in choice.fixes:
+        blast = each.blast
+        yield [
+            alike.label,
+            Cell(each.name, Tone.TITLE),
+            Cell(each.when.value, Tone.GOOD if each.when is When.TONIGHT else None),
+            *(str(count or "-") for count in (blast.nodes, blast.pods, blast.instances)),
+            "--apply" if each.act is not None else "you",
+        ]
+
+
+def _cannot(alike: NodesAlike, choice: Choice, look: Look) -> Iterator[str]:
+    """That there never was a service on some nodes is said above."""
+    if alike.now.options is None and not choice.fixes:
+        return
+    for why in choice.cannot:
+        yield from wrap(shown(f"{alike.label}: {why}", look), look.columns, MARGIN, MARGIN * 2)
+
+
+def _below(rows: Sequence[Row], more: int, look: Look) -> list[str]:
+    if not rows:
+        return []
+    others = f"{more} more fixes, commands" if more else "Commands"
+    text = f"{others}, way back and cautions: -o wide. To have one carried out: --apply --fix FIX [--nodegroup GROUP]"
+    return wrap(text, look.columns)
+
+
+def _whole(offered: Offered, look: Look) -> Iterator[list[str]]:
+    """A caution is said where it comes first."""
+    said: set[str] = set()
+    for alike, choice in offered:
+        for each in choice.fixes:
+            rest = f" for {alike.label}: {each.when.value}, {reach(each.blast)}"
+            cautions = [caution for caution in each.cautions if caution not in said]
+            said |= {*cautions}
+            yield titled(Title(each.name, rest), list(_body(each, cautions, look)), look)
+
+
+def _body(each: Fix, cautions: Sequence[str], look: Look) -> Iterator[str]:
+    for text in (f"{each.does}.", f"{_capital(each.blast.how)}; {each.lasts}."):
+        yield from wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
+    yield from commands(each.commands, look)
+    if each.back:
+        yield f"{MARGIN}The way back:"
+        yield from commands(each.back, look)
+    for caution in cautions:
+        yield from wrap(shown(f"- {caution}", look), look.columns, MARGIN, MARGIN * 2)
+
+
+def commands(lines: Sequence[str], look: Look, most: int = 0) -> Iterator[str]:
+    """Each is one line, however long; with `most`, the first ones."""
+    kept = lines[:most] if most and len(lines) > most + 1 else lines
+    for line in kept:
+        yield MARGIN * 2 + shown(line, look)
+    if len(kept) < len(lines):
+        yield f"{MARGIN * 2}{look.ellipsis} and {len(lines) - len(kept)} more (-o wide)"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
 
 _TONES = {
     Became.DONE: Tone.GOOD,
@@ -36,7 +224,7 @@ def wide(view: FixView, look: Look) -> str:
 
 
 def _text(view: FixView, look: Look, full: bool) -> str:
-    first = [look.paint(line, Tone.TITLE) for line in wrap(shown(f"{words.verdict(view)}.", look), look.columns)]
+    first = [look.paint(line, Tone.TITLE) for line in wrap(shown(f"{verdict(view)}.", look), look.columns)]
     rest = _before(view, look, full) if view.done is None else _after(view, view.done, look, full)
     return "\n\n".join("\n".join(lines) for lines in (first, *rest) if lines) + "\n"
 
@@ -59,7 +247,7 @@ def _before(view: FixView, look: Look, full: bool) -> Iterator[list[str]]:
 
 
 def _moves(view: FixView, look: Look) -> Iterator[str]:
-    for text in dict.fromkeys(f"{words.reach(each.blast)}: {each.blast.how}; {each.lasts}." for each in view.fixes):
+    for text in dict.fromkeys(f"{reach(each.blast)}: {each.blast.how}; {each.lasts}." for each in view.fixes):
         yield from _wrapped(text[:1].upper() + text[1:], look)
 
 
@@ -71,7 +259,7 @@ def _after(view: FixView, done: Done, look: Look, full: bool) -> Iterator[list[s
     yield drawn(Title("What came of it"), _parts(done.parts), look, full)
     yield titled(Title("What EKS says"), list(_of_eks(done, look)), look)
     yield drawn(Title("The nodes of the group now"), _parts(done.nodes), look, full) if done.nodes else []
-    proved = wrap(shown(words.proof(done), look), look.columns)
+    proved = wrap(shown(proof(done), look), look.columns)
     if done.proofs:
         yield drawn(Title("From pods"), _parts(done.proofs), look, full)
     else:

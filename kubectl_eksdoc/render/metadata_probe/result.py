@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model import metadata_probe
+from kubectl_eksdoc.core.model import metadata as metadata_probe
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata_probe import Ask
+from kubectl_eksdoc.core.model.metadata import Ask
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.probing import choice, diagnosis, result
+from kubectl_eksdoc.core.plan.metadata.probing import diagnosis, result
+from kubectl_eksdoc.core.plan.metadata.probing import pods as choice
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.metadata_probe import words
-from kubectl_eksdoc.render.metadata_probe.view import ProbeView
-from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.metadata_probe import table
+from kubectl_eksdoc.render.metadata_probe import ProbeView
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Meta
+from kubectl_eksdoc.render.result import Positive
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import UnsetType
 
 _Milliseconds = Annotated[float, Meta(ge=0)]
 
@@ -149,7 +157,7 @@ class ActiveProbeResult(CommandResult):
         return cls.filled(
             facts,
             metadata=metadata(facts.cluster, facts),
-            verdict=words.in_short(facts),
+            verdict=table.in_short(facts),
             probe=_Probe.filled(
                 plan.manner,
                 id=plan.probe,

@@ -2,21 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata_probe import Ask, Family, Seen, Step
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, diagnosis
-from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode
+from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.metadata_probe import ProbeView
+from kubectl_eksdoc.render.text import counted
+from collections.abc import Iterator
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.metadata import Ask
+from kubectl_eksdoc.core.model.metadata import Family
+from kubectl_eksdoc.core.model.metadata import Seen
+from kubectl_eksdoc.core.model.metadata import Step
+from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, diagnosis
+from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
+from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.metadata_probe import words
-from kubectl_eksdoc.render.metadata_probe.view import ProbeView
-from kubectl_eksdoc.render.sections import Title, drawn, told
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.metadata_probe import ProbeView
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import told
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.plan.metadata.probing.pods import manifests
+from kubectl_eksdoc.render.formats import Formats
+from kubectl_eksdoc.render.roles import manifest_formats
+from kubectl_eksdoc.render.metadata_probe import ProbeView
+
+
+# The active probe in sentences.
+
+
+_DO = (
+    (Reach.CUT_OFF, "cut off"),
+    (Reach.V1_ONLY, "answered without a token only"),
+    (Reach.UNKNOWN, "not known"),
+    (Reach.REACHABLE, "reached"),
+)
+
+
+def in_short(view: ProbeView) -> str:
+    """The first line."""
+    plan, probed = view.plan, view.probed
+    if probed is None:
+        return would(plan)
+    parts = []
+    for reach, what in _DO:
+        count = sum(node.v4.reach is reach for node in probed.nodes)
+        if count:
+            parts.append(f"{what} on {count}")
+    said = ", ".join(parts) or "no node could be asked"
+    ended = " It was interrupted." if probed.interrupted else ""
+    return f"Measured from pods on {counted(len(probed.nodes), 'node')}: the metadata service is {said}.{ended}"
+
+
+def would(plan: ProbePlan) -> str:
+    """What would be made."""
+    if not plan.pods:
+        return "No node can be probed: nothing would be made."
+    namespace, deadline = plan.manner.namespace, plan.manner.deadline_s
+    return (
+        f"This would make {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}, and the ConfigMap "
+        f"that owns them, in namespace {namespace}. All of it is deleted at the end; a pod that is forgotten ends by "
+        f"itself after {deadline} s."
+    )
+
+
+def about(plan: ProbePlan) -> list[str]:
+    """What somebody should know before it is made."""
+    told = [f"image: {plan.manner.image}; it needs a shell and curl"]
+    told.append("each pod asks for a token and the id of the instance, on IPv4 and IPv6; no credentials are read")
+    told.append("they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up")
+    if plan.no_host:
+        told.append(f"nothing runs on the network of a node: {plan.no_host}; another one: --probe-namespace NAME")
+    if plan.stale:
+        names = ", ".join(owner.name for owner in plan.stale)
+        told.append(f"removed first, as a probe that was killed has left it: {names}")
+    if plan.others:
+        names = ", ".join(owner.name for owner in plan.others)
+        told.append(f"left alone, as another probe may be running: {names}")
+    return told
+
 
 _TONES = {
     Reach.CUT_OFF: Tone.BAD,
@@ -37,7 +109,7 @@ def wide(view: ProbeView, look: Look) -> str:
 
 
 def _text(view: ProbeView, look: Look, full: bool) -> str:
-    head = [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(view), look), look.columns)]
+    head = [look.paint(line, Tone.TITLE) for line in wrap(shown(in_short(view), look), look.columns)]
     if view.probed is None:
         sections = [head, *_before(view, look, full)]
     else:
@@ -47,7 +119,7 @@ def _text(view: ProbeView, look: Look, full: bool) -> str:
 
 def _before(view: ProbeView, look: Look, full: bool) -> Iterator[list[str]]:
     yield drawn(Title("Nodes", " that are alike, and which of them would be probed"), _choice(view.plan), look, full)
-    yield told(Title("What would be made"), words.about(view.plan), look)
+    yield told(Title("What would be made"), about(view.plan), look)
     refused = [f"{name}: {why.why}" for name, why in view.refused.items()]
     yield told(Title("Refused by the server"), refused, look)
 
@@ -143,3 +215,13 @@ def _step(step: Step, seen: Seen) -> list[str]:
     stood = "no" if step.stood is None else f"{step.stood:.1f} ms"
     told = seen.instance if step.code == 200 and step.ask is not Ask.TOKEN else ""
     return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", told or "-"]
+
+
+# What a probe would make, as kubectl takes it.
+
+
+def _objects(view: ProbeView) -> Iterable[Doc]:
+    return manifests(view.plan.probe, view.plan.pods, view.plan.manner)
+
+
+MANIFESTS: Formats[ProbeView] = manifest_formats(_objects)

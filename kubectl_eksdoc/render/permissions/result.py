@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.core.plan.permissions.held import Held
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.permissions import held
-from kubectl_eksdoc.render.permissions.view import CheckView
-from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.core.plan.permissions import Held
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.permissions import table
+from kubectl_eksdoc.render.permissions import CheckView
+from kubectl_eksdoc.render.result import Meta
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import UnsetType
 
 _STATES = {True: "held", False: "missing", None: "unknown"}
 _SomeTexts = Annotated[Texts, Meta(min_length=1)]
@@ -60,7 +65,7 @@ class PermissionResult(CommandResult):
     def of(cls, facts: CheckView) -> PermissionResult:
         return cls.filled(
             metadata=metadata(facts.cluster, facts),
-            verdict=held.verdict(facts),
+            verdict=table.verdict(facts),
             rights=facts.held,
             missing=(each.needed.permission.said for each in facts.held if each.held is False),
             findings=(),

@@ -6,7 +6,8 @@ from typing import Literal
 
 from kubectl_eksdoc.core.run import moments
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordNode,
@@ -18,8 +19,12 @@ from kubectl_eksdoc.render.record.result import (
     seconds,
 )
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.rehearsal import words
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, Texts
+from kubectl_eksdoc.render.rehearsal import table
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
 
 
 class _Moment(Printed):
@@ -82,7 +87,7 @@ class RehearsalResult(CommandResult):
         return cls.filled(
             facts,
             metadata=metadata(facts.cluster, facts),
-            differences=words.differences(facts),
-            not_shown=words.NOT_SHOWN,
+            differences=table.differences(facts),
+            not_shown=table.NOT_SHOWN,
             **recorded(facts),
         )

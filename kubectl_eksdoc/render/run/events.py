@@ -6,13 +6,23 @@ import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
+from collections.abc import Sequence
+from datetime import datetime
+from kubectl_eksdoc.core.run.standing import Reason
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import cut
+from kubectl_eksdoc.render.text import listing
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import duration
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.render.result import Printed
+
 
 _TONES: Mapping[Happened, Tone] = {
     Happened.DONE: Tone.GOOD,
@@ -43,7 +53,7 @@ def line(moment: Moment, at: datetime, look: Look) -> str:
 
 def event_line(moment: Moment, run: str, at: datetime) -> str:
     """The same as JSON."""
-    from kubectl_eksdoc.render.run.event_result import event
+    from kubectl_eksdoc.render.run.result import event
 
     return json_line(event(moment, run, at))
 
@@ -53,3 +63,94 @@ def json_line(result: Printed) -> str:
     from kubectl_eksdoc.render.result import plain
 
     return json.dumps(plain(result), ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+# Where a run stands, on one line: how far it is, how long it still takes, what is half done if it ends now.
+
+
+_MOST_NAMES = 3
+
+
+def progress(stands: Standing, look: Look) -> str:
+    """``51/116 pods · 3/12 nodes · stop now: 2 pods leaving, 1 node half empty · 1m55s, about 2m50s left`` within the
+    width: what is cut off is what matters least."""
+    parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes"]
+    if not (stands.stopped or stands.held):
+        parts.append(f"stop now: {left_by_stopping(stands)}")
+    parts.append(_time(stands))
+    if stands.alone:
+        parts.append(f"{len(stands.alone)} left alone")
+    reason = stands.stopped or stands.held
+    if reason:
+        parts.append(f"{'stopping' if stands.stopped else 'held'}: {reason}")
+    elif stands.unready:
+        parts.append(f"{counted(len(stands.unready), 'replacement')} not Ready yet")
+    elif stands.waits:
+        parts.append(f"{counted(len(stands.waits), 'pod')} waiting")
+    dot = " | " if look.ascii else " · "
+    return cut(dot.join(shown(part, look) for part in parts), look.columns - 1, look)
+
+
+_MOST_REASONS = 5
+
+
+def why_it_waits(reasons: Sequence[Reason], for_s: float, now: datetime, look: Look) -> list[str]:
+    """``08:34:18Z  waiting     shop/web-1 on blue-2 (+2), for 2m10s: budget …; usually …; see: kubectl …``."""
+    head = f"{now:%H:%M:%S}Z  {'waiting':<11}"
+    if not reasons:
+        return [f"{head} nothing has happened for {duration(for_s)}"]
+    lines = [f"{head} {shown(_reason(each), look)}" for each in reasons[:_MOST_REASONS]]
+    if (more := len(reasons) - _MOST_REASONS) > 0:
+        lines.append(f"{head} and for {more} more")
+    return lines
+
+
+def _reason(reason: Reason) -> str:
+    of = reason.of + (f" (+{reason.more})" if reason.more else "")
+    of += f", for {duration(reason.for_s)}" if reason.for_s is not None else ""
+    why = f"{of}: {reason.why}" if of else reason.why
+    return "; ".join(filter(None, (why, reason.usual, f"see: {reason.remedy}" if reason.remedy else "")))
+
+
+def left_by_stopping(stands: Standing) -> str:
+    """What is half done if it ends now, as a clause."""
+    parts = []
+    if stands.leaving:
+        parts.append(f"{counted(len(stands.leaving), 'pod')} leaving")
+    if stands.half:
+        parts.append(f"{counted(len(stands.half), 'node')} half empty")
+    if stands.cordoned:
+        parts.append(f"{len(stands.cordoned)} cordoned and full")
+    if stands.cordoned_only:
+        parts.append(f"{len(stands.cordoned_only)} skipped and cordoned")
+    return ", ".join(parts) or "nothing is half done"
+
+
+def stop_in_full(stands: Standing) -> str:
+    """The same with names, in sentences: for whoever is about to stop it."""
+    said = []
+    if stands.leaving:
+        names = listing(stands.leaving, _MOST_NAMES, Look())
+        said.append(f"{counted(len(stands.leaving), 'pod')} would still leave, whatever is done: {names}.")
+    if stands.half:
+        names = listing((f"{name} ({left} left)" for name, left in stands.half), _MOST_NAMES, Look())
+        said.append(f"Half empty: {names}.")
+    if stands.cordoned:
+        said.append(f"Cordoned and still full: {listing(stands.cordoned, _MOST_NAMES, Look())}.")
+    if stands.cordoned_only:
+        names = listing(stands.cordoned_only, _MOST_NAMES, Look())
+        said.append(f"Skipped, and cordoned until a rollback: {names}.")
+    return " ".join(said) or "Nothing is half done."
+
+
+def _time(stands: Standing) -> str:
+    passed = duration(stands.at_s)
+    if stands.left_s is None:
+        return passed
+    return f"{passed}, about {left(stands)} left{f' ({stands.why_wide})' if stands.is_wide else ''}"
+
+
+def left(stands: Standing) -> str:
+    """``45s``, or ``45s to 1m20s`` where that is not known better."""
+    least = duration(stands.left_s or 0.0)
+    return f"{least} to {duration(stands.slow_left_s or 0.0)}" if stands.is_wide else least

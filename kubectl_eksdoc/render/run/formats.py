@@ -28,7 +28,7 @@ def _json(view: RunView, look: Look) -> str:
 
 
 def _markdown(view: RunView, look: Look) -> str:
-    from kubectl_eksdoc.render.run.ticket import ticket
+    from kubectl_eksdoc.render.run.table import ticket
 
     return ticket(view, look)
 

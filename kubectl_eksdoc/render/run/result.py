@@ -1,11 +1,12 @@
 """The result of a run: the last line of ``-o json``. The events are printed before, line by line. What is not known or
-did not happen is null, never 0."""
+did not happen is null, never 0.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
-
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.result import CommandResult
+from kubectl_eksdoc.render.result import metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordCause,
@@ -18,9 +19,23 @@ from kubectl_eksdoc.render.record.result import (
     seconds,
 )
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.result import Count, FindingResult, Moment, Printed, Text, Texts
-from kubectl_eksdoc.render.run import words
+from kubectl_eksdoc.render.result import Count
+from kubectl_eksdoc.render.result import FindingResult
+from kubectl_eksdoc.render.result import Moment
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.run import table as words
 from kubectl_eksdoc.render.run.view import Outcome, RunView
+from datetime import datetime
+from typing import Literal
+from kubectl_eksdoc.core.run import moments
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.render.drain.estimate_result import Seconds
+from kubectl_eksdoc.render.record.result import seconds as rounded
+from kubectl_eksdoc.render.result import KindResult
+from kubectl_eksdoc.render.result import Moment
+from kubectl_eksdoc.render.result import Text
 
 
 class _Errors(Printed):
@@ -122,3 +137,30 @@ class RunResult(CommandResult):
             next=facts.steps,
             **recorded(record),
         )
+
+
+# An event of a run: a line of ``drain run -o json``. What is not known is null.
+
+
+class EventResult(KindResult):
+    """One event of a drain, printed when it happens: a line of kubectl eksdoc drain run -o json."""
+
+    kind: Literal["DrainRunEvent"]
+    run: Text
+    """The id of the run."""
+    at: Moment
+    """By the clock of the machine that leads the run."""
+    seconds: Seconds
+    """From the start of this part of the run."""
+    what: Happened
+    subject: Text
+    """A node, a pod (namespace/name), or the drain; of a restart, where a journal is read, the workload (Deployment
+    namespace/name)."""
+    node: Text | None
+    """The pod's; null where the subject is a node."""
+    why: Text | None
+    """Of a refusal the server's cause, or its message; of the drain who or what held it."""
+
+
+def event(moment: moments.Moment, run: str, at: datetime) -> EventResult:
+    return EventResult.filled(moment, run=run, at=at, seconds=rounded(moment.at_s))

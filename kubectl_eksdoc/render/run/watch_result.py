@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Literal
 
-from kubectl_eksdoc.core.model.run_notes import RunNote
+from kubectl_eksdoc.core.model.journal import RunNote
 from kubectl_eksdoc.core.run.others import OthersNode
 from kubectl_eksdoc.render.drain.estimate_result import Seconds, rounded
-from kubectl_eksdoc.render.result import KindResult, Moment, Printed, Text
+from kubectl_eksdoc.render.result import KindResult
+from kubectl_eksdoc.render.result import Moment
+from kubectl_eksdoc.render.result import Printed
+from kubectl_eksdoc.render.result import Text
 
 
 class _Pod(Printed):

@@ -2,16 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.since.changes import Became
+from kubectl_eksdoc.core.plan.since.changes import FindingSince
+from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.render.tables import Mark
+from kubectl_eksdoc.render.tables import unmarked
+from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.render.text import rfc3339
+from datetime import datetime
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since
-from kubectl_eksdoc.render.findings import SIGNS
+from kubectl_eksdoc.core.plan.since.changes import Became
+from kubectl_eksdoc.core.plan.since.changes import FindingSince
+from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.render.tables import SIGNS
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, more, titled
-from kubectl_eksdoc.render.since import words
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import more
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.plan.since.changes import Became
+from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.render import markdown as tickets
+from kubectl_eksdoc.render.markdown import escape
+from kubectl_eksdoc.render.markdown import folded
+
+
+# The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
+
+
+WORDS = {
+    Became.NEW: "new",
+    Became.CHANGED: "changed",
+    Became.NOT_KNOWN: "unknown now",
+    Became.NOT_JUDGED: "not judged this time",
+    Became.SUPPRESSED: "suppressed",
+    Became.FIXED: "fixed",
+    Became.KNOWN: "known now",
+}
+
+_MOST_OPTIONS = 5
+
+
+def title(since: Since, observed: datetime) -> str:
+    """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
+    then = since.earlier.observed_at
+    return f"Since {rfc3339(then)} ({_apart(then, observed)}, {since.earlier.file})"
+
+
+def counts(since: Since) -> str:
+    """``2 new, 1 fixed, 12 unchanged``: what fails or is unknown."""
+    told = [f"{len(found)} {word}" for became, word in WORDS.items() if (found := since.of(became))]
+    return ", ".join([*told, f"{since.unchanged} unchanged"])
+
+
+def remarks(since: Since, tool_version: str = __version__) -> Iterator[str]:
+    """What must be known before the changes are read, a sentence each."""
+    earlier = since.earlier
+    if since.doubt:
+        yield f"It cannot be told whether both are about one cluster: {since.doubt}."
+    if earlier.tool_version != tool_version:
+        made = f"Version {earlier.tool_version} made the earlier one, this is {tool_version}"
+        yield f"{made}: the tool may make the difference."
+    options = [f"--{each.option}" for each in since.asked]
+    if options:
+        more = len(options) - _MOST_OPTIONS
+        told = options[:_MOST_OPTIONS] + ([f"{more} more"] if more > 0 else [])
+        yield f"Asked differently: {joined(told)}."
+    yield from since.notes
+
+
+def told(change: FindingSince) -> str:
+    """``new high: Deployment shop/web: … [code]``, with what it was."""
+    said = change.either
+    head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
+    return f"{head} [{said.code}]{_because(change)}"
+
+
+def marking(since: Since | None) -> Mark:
+    """How findings of this answer are marked that are not as they were."""
+    if since is None:
+        return unmarked
+    marks = since.marks()
+
+    def mark(finding: Finding) -> str:
+        change = marks.get(outline_of(finding))
+        return "" if change is None else f" ({WORDS[change.became]}{_how(change)})"
+
+    return mark
+
+
+def _how(change: FindingSince) -> str:
+    """``: worse``, ``: was unknown``; "" where the word says it all."""
+    if change.became is Became.NEW and change.before is not None:
+        return f": was {_status(change.before)}"
+    if change.became is Became.CHANGED:
+        return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
+    return ""
+
+
+def _status(said: FindingOutline) -> str:
+    return {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}[said.status]
+
+
+def _grade(change: FindingSince) -> str:
+    """``high``, ``medium → high``."""
+    before, now = change.before, change.now
+    if before is None or now is None or before.severity is now.severity:
+        return change.either.severity.value
+    return f"{before.severity.value} → {now.severity.value}"
+
+
+def _because(change: FindingSince) -> str:
+    if not change.why:
+        return ""
+    return f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})"
+
+
+def _apart(then: datetime, observed: datetime) -> str:
+    passed = between(then, observed)
+    if rfc3339(then) == rfc3339(observed):
+        return "the same time"
+    return f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
+
 
 MOST = 6
 """Findings of one kind of change that a page shows."""
@@ -31,15 +156,15 @@ def section(
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
         return []
-    lines = wrap(shown(f"{words.counts(since)}.", look), look.columns, MARGIN)
-    for text in words.remarks(since, tool_version):
+    lines = wrap(shown(f"{counts(since)}.", look), look.columns, MARGIN)
+    for text in remarks(since, tool_version):
         lines += wrap(shown(text, look), look.columns, MARGIN)
     for became in Became:
         found = since.of(became)
         kept = found if full or len(found) <= MOST + 1 else found[:MOST]
         lines += [line for each in kept for line in _change(each, look)]
         lines += more(len(found) - len(kept), look)
-    head, _, rest = words.title(since, observed).partition(" ")
+    head, _, rest = title(since, observed).partition(" ")
     return titled(Title(head, f" {rest}"), lines, look)
 
 
@@ -47,5 +172,26 @@ def _change(change: FindingSince, look: Look) -> list[str]:
     sign, tone = _DOWN.get(change.became) or SIGNS[change.either.status]
     if change.became is Became.CHANGED and change.either.status is not Status.UNKNOWN and change.worse is False:
         tone = Tone.WARN
-    lines = wrap(shown(f"{sign} {words.told(change)}", look), look.columns, MARGIN, MARGIN * 2)
+    lines = wrap(shown(f"{sign} {told(change)}", look), look.columns, MARGIN, MARGIN * 2)
     return [look.paint(lines[0], tone), *lines[1:]]
+
+
+# What became of findings in Markdown: counts, remarks, and the changes, those that are no news folded away.
+
+
+_NEWS = (Became.NEW, Became.CHANGED, Became.NOT_KNOWN)
+
+
+def lines(since: Since | None, most: int, tool_version: str = __version__) -> list[str]:
+    """Without the title; none without an earlier answer."""
+    if since is None:
+        return []
+    said = [f"**{escape(counts(since))}**", "", *tickets.items(remarks(since, tool_version))]
+    for became, word in WORDS.items():
+        found = since.of(became)
+        if not found:
+            continue
+        rest = tickets.more(len(found) - most, "findings")
+        listed = [*tickets.items(map(told, found[:most])), *(["", *rest] if rest else [])]
+        said += ["", *(listed if became in _NEWS else folded(f"{len(found)} {word}", listed))]
+    return said

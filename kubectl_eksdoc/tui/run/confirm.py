@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import ClassVar
-
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,17 +12,48 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
-
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.drain import fence
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted, listing
-from kubectl_eksdoc.render.times import duration
-from kubectl_eksdoc.tui.run import words
-from kubectl_eksdoc.tui.run.desk import Kind, Live, Prepared
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import listing
+from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.tui.run import sheets as words
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Live
+from kubectl_eksdoc.tui.run.state import Prepared
 from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.small import too_small
+from kubectl_eksdoc.tui.framed import too_small
 from kubectl_eksdoc.tui.widgets.panel import Prose
+import threading
+from collections.abc import Callable
+from typing import ClassVar
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.flows.run.running import Tried
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from datetime import timedelta
+from typing import ClassVar
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from kubectl_eksdoc.core.run.moments import WENT_WRONG
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
+
 
 _MOST_NAMES = 6
 
@@ -191,3 +221,104 @@ def _give_back(prepared: Prepared) -> list[Line]:
         "Will not  touch what somebody else cordoned, or move pods back",
         "",
     ]
+
+
+# [D] What the server says of the first round, with nothing done: each cordon and eviction asked for by itself.
+
+
+_MOST = 30
+_PROVES = (
+    "Nothing was evicted, so this does not show how budgets, replacements and the scheduler react: two pods of one "
+    "budget are each let go here. The plan's own simulation shows that."
+)
+
+
+class TrialScreen(ModalScreen[None]):
+    """`attempt` is called in a thread of its own: it asks the server."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", show=False)]
+
+    class Over(Message):
+        def __init__(self, told: list[Line]) -> None:
+            super().__init__()
+            self.told = told
+
+    def __init__(self, attempt: Callable[[], Tried]) -> None:
+        super().__init__()
+        self._attempt = attempt
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Prose(id="about")
+
+    def on_mount(self) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one("#dialog").border_title = shown("A dry run of the first round, on the server", look)
+        self.query_one(Prose).show(["The server is asked…"])
+        self.query_one(Prose).focus()
+        threading.Thread(target=self._work, name="trial", daemon=True).start()
+
+    def _work(self) -> None:
+        try:
+            told = trial_lines(self._attempt())
+        except EksdocError as error:
+            told = [(f"✗ {error.message}", Tone.BAD), "", *error.hint.splitlines()]
+        except Exception as error:  # a bug must not leave a dialog that waits for ever
+            told = [(f"✗ this is a bug in kubectl eksdoc, please report it: {error!r}", Tone.BAD)]
+        self.post_message(self.Over(told))
+
+    @on(Over)
+    def _over(self, event: Over) -> None:
+        self.query_one(Prose).show([*event.told, "", ("esc closes this.", Tone.FAINT)])
+
+
+def trial_lines(tried: Tried) -> list[Line]:
+    would = tried.asked - len(tried.refused)
+    sign, tone = ("✗", Tone.BAD) if tried.refused else ("✓", Tone.GOOD)
+    told: list[Line] = [(f"{sign} the server would do {would} of {tried.asked} cordons and first evictions", tone), ""]
+    told += [(f"✗ {each.subject}: {each.why}", Tone.BAD) for each in tried.refused[:_MOST]]
+    if len(tried.refused) > _MOST:
+        told.append((f"… and {len(tried.refused) - _MOST} more", Tone.FAINT))
+    return [*told, *([""] if tried.refused else []), _PROVES]
+
+
+# [enter] in the log: one entry with all that is known of it, in full.
+
+
+class EntryScreen(ModalScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "close", show=False)]
+
+    def __init__(self, state: RunState, at: int) -> None:
+        """`at`: its place in the chronicle's moments, as they are now."""
+        super().__init__()
+        self._title = state.chronicle.moments[at].what.value
+        self._lines = entry_lines(state, at)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Prose(id="about")
+
+    def on_mount(self) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one("#dialog").border_title = shown(self._title, look)
+        prose = self.query_one(Prose)
+        prose.show(self._lines)
+        prose.focus()
+
+
+def entry_lines(state: RunState, at: int) -> list[Line]:
+    """A field on each line; what is long is wrapped by whoever shows it."""
+    moment = state.chronicle.moments[at]
+    when = state.live.began_at + timedelta(seconds=moment.at_s)
+    fields = [
+        ("when", f"{when:%Y-%m-%d %H:%M:%S}, {duration(moment.at_s)} after the begin"),
+        ("what", moment.what.value),
+        ("of what", moment.subject),
+        ("on node", moment.node),
+        ("why", moment.why),
+    ]
+    wrong: list[Line] = [("! this is something that went wrong", Tone.WARN)] if moment.what in WENT_WRONG else []
+    told: list[Line] = [f"{name:<10} {value}" for name, value in fields if value]
+    for name, value in state.details(at):
+        told += ["", (f"{name:<10} {value}", Tone.TITLE)] if name.startswith("entry") else [f"{name:<10} {value}"]
+    return [*wrong, *told, "", ("esc closes this", Tone.FAINT)]

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from textual.app import App
 from textual.screen import Screen
 
-from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
-from kubectl_eksdoc.tui.run.desk import Desk, Kind, Live, Prepared
-from kubectl_eksdoc.tui.run.runs import RunsScreen
+from kubectl_eksdoc.tui.run.state import Desk
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Live
+from kubectl_eksdoc.tui.run.state import Prepared
+from kubectl_eksdoc.tui.run.pages import RunsScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.stopping import StopScreen
-from kubectl_eksdoc.tui.run.trial import TrialScreen
+from kubectl_eksdoc.tui.run.pages import StopScreen
+from kubectl_eksdoc.tui.run.confirm import TrialScreen
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -130,7 +133,7 @@ class Following:
         """Where there is no room for more: how far it is, what waits, and the keys that matter."""
         if self.state is None:
             return []
-        notice, _ = words.notice(self.state)
+        notice, _ = sheets.notice(self.state)
         seen = self._app.screen
         keys = "5 the run"
         if isinstance(seen, RunScreen):
@@ -139,7 +142,7 @@ class Following:
             keys = "space pause, go on  s stop  esc no"
         elif isinstance(seen, ConfirmScreen):
             keys = "there is no room to confirm: esc back"
-        return [words.line_in_short(self.state), notice, keys]
+        return [sheets.line_in_short(self.state), notice, keys]
 
     def ask_what_next(self) -> None:
         """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""

@@ -2,16 +2,330 @@
 
 from __future__ import annotations
 
+import shlex
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+from typing import ClassVar
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
-
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.tui.run import sheets, words
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.summary import summary
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import sentences
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.tui.run.state import Desk
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.sheets.sheet import Cells
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import of_rows
+from kubectl_eksdoc.tui.sheets.sheet import text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
-from kubectl_eksdoc.tui.widgets.titled import Titled
+from enum import Enum
+from typing import ClassVar
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from kubectl_eksdoc.core.run.chronicle import NodeState
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.run import events as stands
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import sentences
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.run import sheets as words
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.state import Stage
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.core.run.chronicle import NodeState
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.record.rows import cordoned_only
+from kubectl_eksdoc.render.record.rows import placed
+from kubectl_eksdoc.render.run import events as stands
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.run import sheets as words
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.widgets.panel import Titled
+
+
+# [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
+
+
+Chosen = tuple[Kind, str]
+
+NONE = "There is no run to go on with or to give back. r begins one."
+_ABOUT: list[Line] = [
+    "o   go on with the run under the cursor: what is left is planned anew and shown, and you type for it",
+    "R   give back what it changed of nodes: shown, and you type for it",
+    "C   copy the command that watches it, whoever leads it",
+    ("Enter does nothing here. esc closes this.", Tone.FAINT),
+]
+
+
+class RunsScreen(ModalScreen[Chosen | None]):
+    """Mutable: what was found. It gives what is to be done, and with which run."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "choose('GO_ON')", "go on", show=False),
+        Binding("R", "choose('GIVE_BACK')", "give back", show=False),
+        Binding("C", "command", "copy the command that watches it", show=False),
+        Binding("escape,q", "dismiss", "close", show=False),
+    ]
+
+    class Found(Message):
+        def __init__(self, runs: Sequence[RunSummary]) -> None:
+            super().__init__()
+            self.runs = runs
+
+    class NotFound(Message):
+        def __init__(self, why: str) -> None:
+            super().__init__()
+            self.why = why
+
+    def __init__(self, desk: Desk, now: datetime, reached_by: Sequence[str]) -> None:
+        """`reached_by`: the words that lead to the same cluster on a command line."""
+        super().__init__()
+        self._desk = desk
+        self._reached_by = reached_by
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield LineTable(id="runs")
+            yield Prose(id="choices")
+
+    def on_mount(self) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one("#dialog").border_title = shown("Runs of this cluster", look)
+        table = self.query_one(LineTable)
+        table.show(text_sheet(("reading the journals of runs…",)))
+        table.focus()
+        self.query_one(Prose).show(_ABOUT)
+        threading.Thread(target=self._work, name="runs", daemon=True).start()
+
+    def _work(self) -> None:
+        try:
+            self.post_message(self.Found(self._desk.runs()))
+        except EksdocError as error:
+            self.post_message(self.NotFound(sentences(error.message, error.hint)))
+        except Exception as error:  # a bug must not leave a dialog that waits for ever
+            self.post_message(self.NotFound(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+
+    @on(Found)
+    def _found(self, event: Found) -> None:
+        self.query_one(LineTable).show(sheet(event.runs, self._now))
+
+    @on(NotFound)
+    def _not_found(self, event: NotFound) -> None:
+        self.query_one(LineTable).show(text_sheet(("The runs of this cluster cannot be read.",)))
+        self.query_one(Prose).show([(f"✗ {event.why}", Tone.BAD)])
+
+    def action_command(self) -> None:
+        run = self.query_one(LineTable).key
+        if run is not None:
+            command = shlex.join(["kubectl", "eksdoc", "drain", "status", run, "--watch", *self._reached_by])
+            self.app.copy_to_clipboard(command)
+            self.notify(f"copied: {command}", timeout=8, markup=False)
+
+    def action_choose(self, kind: str) -> None:
+        run = self.query_one(LineTable).key
+        if run is not None:
+            self.dismiss((Kind[kind], run))
+
+
+def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
+    """The latest first."""
+    columns = (
+        Column("RUN", middle=True, floor=20),
+        Column("BEGUN", right=True, drop=2),
+        Column("PHASE"),
+        Column("UPDATED", right=True),
+        Column("LED BY", drop=1, middle=True),
+        Column("SAID", floor=20),
+    )
+    return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=5)
+
+
+def _cells(run: RunSummary, now: datetime) -> Cells:
+    begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
+    phase = Cell(run.phase, Tone.WARN if run.unfinished else Tone.GOOD)
+    updated = f"{age(between(run.updated, now))} ago" if run.updated is not None else "?"
+    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "nobody", run.said]
+
+
+# [a] What can be done with a run that is under way: nothing of it happens by Enter.
+
+
+class Choice(Enum):
+    PAUSE = "pause"
+    FINISH_WAVE = "finish wave"
+    STOP = "stop"
+    GIVE_BACK = "give back"
+    LEAVE = "leave"
+    LEAVE_ALONE = "leave alone"  # one node
+
+
+_LOOK_S = 0.5
+
+_GOES_ON = "The run goes on. What next?"
+_TITLES = {
+    Stage.PAUSED: "Paused: what next?",
+    Stage.PAUSING: "It is about to pause. What next?",
+    Stage.HELD: "The run is held. What next?",
+    Stage.STOPPING: "It is stopping already. What next?",
+    Stage.FINISHING: "It stops after its wave. What next?",
+}
+
+
+class StopScreen(ModalScreen[Choice | None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "choose('PAUSE')", "pause, or go on", show=False),
+        Binding("w", "choose('FINISH_WAVE')", "finish the wave, then stop", show=False),
+        Binding("s", "choose('STOP')", "stop", show=False),
+        Binding("y", "choose('LEAVE_ALONE')", "leave the node alone", show=False),
+        Binding("R", "choose('GIVE_BACK')", "stop, and give back", show=False),
+        Binding("X", "choose('LEAVE')", "leave at once", show=False),
+        Binding("escape,q", "dismiss", "close", show=False),
+    ]
+
+    def __init__(self, state: RunState, node: str = "") -> None:
+        """`node`: whether that one is left alone is what is asked; "" for what becomes of the run."""
+        super().__init__()
+        self._state = state
+        self._node = node
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Prose(id="choices")
+
+    def on_mount(self) -> None:
+        self.query_one(Prose).focus()
+        self._show()
+        self.set_interval(_LOOK_S, self._show)
+
+    def _show(self) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        title = f"Leave {self._node} alone?" if self._node else _TITLES.get(self._state.stage, _GOES_ON)
+        self.query_one("#dialog").border_title = shown("It is over." if self._state.over else title, look)
+        self.query_one(Prose).show(about_node(self._state, self._node) if self._node else lines(self._state))
+
+    def action_choose(self, name: str) -> None:
+        choice = Choice[name]
+        if (choice is Choice.LEAVE_ALONE) is not bool(self._node) and not self._state.over:
+            return  # a key of the other menu
+        if choice is Choice.FINISH_WAVE and not _has_waves(self._state):
+            return
+        self.dismiss(None if self._state.over else choice)
+
+
+def lines(state: RunState) -> list[Line]:
+    """What is half done now, and what each key would do about it."""
+    if state.over:
+        return ["The run is over meanwhile.", "", "esc closes this."]
+    half = stands.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
+    begun = sum(node.state is not NodeState.QUEUED for node in state.chronicle.nodes.values())
+    begun += len(state.standing.cordoned_only) if state.standing is not None else 0
+    pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
+    held: list[Line] = [(sentences(f"Held: {words.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
+    return [
+        *held,
+        half,
+        "",
+        f"space   {pause}",
+        *(["w       finish the wave that is under way, then stop"] if _has_waves(state) else []),
+        "s       stop: ask for nothing more, wait until what leaves has gone; nodes stay cordoned",
+        f"R       stop, and give back {counted(begun, 'node')} that this run has cordoned (you type for it)",
+        ("X       leave at once: what was asked for comes to its end unseen", Tone.WARN),
+        "",
+        "A run that was stopped can be gone on with later, from any machine: drain resume.",
+        ("Enter does nothing here. esc closes this, and the run stays as it is.", Tone.FAINT),
+    ]
+
+
+def about_node(state: RunState, node: str) -> list[Line]:
+    """What it means for one node."""
+    if state.over:
+        return ["The run is over meanwhile.", "", "esc closes this."]
+    course = state.chronicle.nodes[node]
+    left = len(course.pods) - course.gone
+    return [
+        f"{counted(left, 'pod')} of it {'is' if left == 1 else 'are'} left.",
+        "",
+        "y       leave it alone: nothing more is asked for on it, it stays cordoned, and the others go on",
+        "",
+        "What was asked to go already goes. The run is not whole then: drain resume takes the node up again.",
+        ("Enter does nothing here. esc closes this.", Tone.FAINT),
+    ]
+
+
+def _has_waves(state: RunState) -> bool:
+    return len({node.wave for node in state.chronicle.nodes.values()}) > 1
+
+
+# What came of a run, in a few lines: against its plan, what is left, and what can be done next.
+
+
+def summary(state: RunState) -> list[Line]:
+    outcome = state.outcome
+    if outcome is None:
+        return _so_far(state)
+    sign, tone = outcome.sign
+    lines: list[Line] = [(f"{sign} {outcome.said}", tone), *outcome.more]
+    nodes = state.chronicle.nodes.values()
+    drained = [node.node for node in nodes if node.state in (NodeState.DONE, NodeState.EMPTY)]
+    if drained and outcome.view is not None:
+        lines += ["", f"{counted(len(drained), 'node')} cordoned and empty; eksdoc does not delete nodes"]
+    kept = sum(node.state in (NodeState.CORDONED, NodeState.EVICTING, NodeState.ALONE) for node in nodes)
+    if kept and outcome.view is not None:
+        lines += ["", f"{counted(kept, 'node')} cordoned and not empty: {'it stays' if kept == 1 else 'they stay'} so"]
+    if outcome.view is not None:
+        record = outcome.view.record
+        lines += [line for text in (placed(record), cordoned_only(record)) if text for line in ("", text)]
+        for step in outcome.view.steps:
+            lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
+    return lines
+
+
+def in_markdown(state: RunState, cluster: str, command: str) -> str:
+    """Of a run that ended before anything could be made of it: what was said, and how its nodes stand. `command` tells
+    more."""
+    assert state.outcome is not None, "it is over"
+    lines = [f"# Run {state.live.run} on {cluster}", "", f"{state.outcome.sign[0]} {state.outcome.said}", ""]
+    lines += [f"- {line}" for line in (*state.outcome.more, state.pods_gone)]
+    for node in state.chronicle.nodes.values():
+        lines.append(f"- {node.node}: {node.state.value}{f': {node.why}' if node.why else ''}")
+    return "\n".join([*lines, "", "```sh", command, "```", ""])
+
+
+def _so_far(state: RunState) -> list[Line]:
+    chronicle = state.chronicle
+    ended = sum(node.ended_s is not None for node in chronicle.nodes.values())
+    lines: list[Line] = [
+        f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {state.pods_gone}, "
+        f"{counted(chronicle.refusals, 'refusal')}"
+    ]
+    if state.standing is not None and state.drains:
+        lines.append(stands.stop_in_full(state.standing))
+    return lines
 
 
 class RunPage(Vertical):

@@ -9,9 +9,53 @@ from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.tui.sheets.once import once_a_view
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.tui.sheets.sheet import once_a_view
+from kubectl_eksdoc.tui.sheets.sheet import Cells
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import of_rows
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.plan.drain.manners import Means
+from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
+from kubectl_eksdoc.render.drain.verdict import BAD, WARN
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import of_rows
+from collections.abc import Sequence
+from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.tui.sheets.sheet import once_a_view
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import of_rows
+from collections.abc import Collection, Iterable, Iterator
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.core.model.permissions import Need
+from kubectl_eksdoc.core.model.permissions import Needs
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import of_rows
+
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 KEY = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"
@@ -71,3 +115,235 @@ def _cells(headroom: Headroom, full: bool) -> Cells:
         Cell(f"{sign} {headroom.verdict.value}", tone),
         *([headroom.why] if full else []),
     ]
+
+
+# Workloads of which no budget counts the pods on marked nodes: how many go, and how many of them at once.
+
+
+COLUMNS = (
+    Column("WORKLOAD", middle=True, floor=14),
+    Column("KIND", drop=2),
+    Column("GO", right=True),
+    Column("OF", right=True),
+    Column("AT ONCE", right=True),
+    Column("WHAT IT MEANS", floor=24),
+)
+
+UNGUARDED_NOTHING = "No pod without a budget is evicted."
+
+
+@dataclass(frozen=True, slots=True)
+class Unguarded:
+    """`at_once` of its `going` pods go in the same round; `workload` None: nobody told how many it should have."""
+
+    namespace: str
+    kind: str
+    name: str
+    going: int
+    at_once: int
+    workload: Workload | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def replicas(self) -> int:
+        """0 where that is not known."""
+        return self.workload.replicas if self.workload is not None else 0
+
+
+def unguarded(view: DrainView) -> tuple[Unguarded, ...]:
+    """The worst first: those that are away as a whole, then those that lose most at once."""
+    rounds: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for each in view.plan.evictions:
+        if not each.budget and each.manner.means is not Means.RESTART:
+            rounds[each.pod.namespace, view.app(each.pod)][each.round] += 1
+    known = {(each.namespace, f"{each.kind}/{each.name}"): each for each in view.cluster.workloads}
+    found = []
+    for (namespace, app), by_round in rounds.items():
+        kind, _, name = app.partition("/")
+        if kind and kind != "Job":
+            going, at_once = sum(by_round.values()), max(by_round.values())
+            found.append(Unguarded(namespace, kind, name, going, at_once, known.get((namespace, app))))
+    return tuple(sorted(found, key=lambda each: (-_badness(each), -each.at_once, each.key)))
+
+
+def _badness(each: Unguarded) -> int:
+    if each.replicas > 1 and each.at_once >= each.replicas:
+        return 3
+    return 2 if each.at_once > 1 else 1 if each.replicas != 1 else 0
+
+
+def unguarded_sheet(found: tuple[Unguarded, ...]) -> Sheet:
+    rows = [(each.key, _unguarded_cells(each)) for each in found]
+    return of_rows(COLUMNS, rows, UNGUARDED_NOTHING, fill=len(COLUMNS) - 1)
+
+
+def _unguarded_cells(each: Unguarded) -> list[str | Cell]:
+    of = str(each.replicas) if each.workload is not None else "?"
+    return [each.key, each.kind, str(each.going), of, str(each.at_once), _means(each)]
+
+
+def _means(each: Unguarded) -> Cell:
+    if each.workload is None:
+        return Cell("? how many it should have is not known", Tone.UNKNOWN)
+    if each.replicas == 1:
+        return Cell("· down while it moves", Tone.FAINT)
+    if each.at_once >= each.replicas:
+        return Cell(f"{BAD[0]} all of it goes at once", BAD[1])
+    if each.at_once > 1:
+        return Cell(f"{WARN[0]} {each.at_once} of {each.replicas} away together", WARN[1])
+    return Cell("· one at a time, by this plan", Tone.FAINT)
+
+
+def starters(found: tuple[Unguarded, ...], view: DrainView) -> tuple[Workload, ...]:
+    """Those of 2 and more replicas that a budget of their own selector would guard, and nothing else."""
+    tops = [each for each in view.cluster.workloads if each.owner is None]
+    return tuple(
+        each.workload
+        for each in found
+        if each.workload is not None
+        and each.workload.kind in SCALED_BY_HAND
+        and each.replicas > 1
+        and each.workload.selector.valid
+        and not any(_also(each.workload, other) for other in tops)
+    )
+
+
+def _also(workload: Workload, other: Workload) -> bool:
+    """Whether its selector finds pods of the other one as well: two budgets on a pod refuse every eviction."""
+    near = other.namespace == workload.namespace and other.uid != workload.uid
+    return near and workload.selector.matches(other.template_labels)
+
+
+def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
+    """Why it matters that there is no budget, and what helps."""
+    if not view.cluster.read_of(kinds.BUDGETS).known:
+        return [("? Budgets could not be read: whether there are any is not known.", Tone.UNKNOWN), "! says why."]
+    if view.cluster.budgets:
+        lines: list[Line] = ["No PodDisruptionBudget counts a pod on a marked node."]
+    else:
+        lines = [("! There is no PodDisruptionBudget in this cluster.", Tone.WARN)]
+    lines.append("The API refuses none of these evictions: all replicas on marked nodes may go at the same moment.")
+    count = len(starters(found, view))
+    if count:
+        lines.append(f"y    copies a budget for each of the {counted(count, 'workload')} with 2 replicas and more")
+    lines.append("{ }  fewer nodes at once, and so fewer replicas")
+    whole = sum(each.replicas > 1 and each.at_once >= each.replicas for each in found)
+    single = sum(each.replicas == 1 for each in found)
+    if whole:
+        lines.append((f"✗ {counted(whole, 'workload')} would be away as a whole.", Tone.BAD))
+    if single:
+        lines.append(f"· {counted(single, 'single replica')} would be down while it moves.")
+    return lines
+
+
+# What blocks, what could not be judged, and what warns: equal ones together, the worst first.
+
+
+BLOCKERS_NOTHING = "Nothing blocks, nothing is unknown, nothing is to be warned of."
+
+BLOCKERS_COLUMNS = (
+    Column("CODE"),
+    Column("SEVERITY", drop=2),
+    Column("NODES", right=True, drop=1),
+    Column("ABOUT"),
+)
+
+
+@once_a_view
+def groups_of(view: DrainView) -> tuple[Group, ...]:
+    return grouped(view.findings, view)
+
+
+def blockers_sheet(groups: Sequence[Group]) -> Sheet:
+    """The key of a row is its place in `groups`."""
+    rows = []
+    for at, group in enumerate(groups):
+        sign, tone = STATUS_SIGN[group.first.status]
+        code = Cell(f"{sign} {group.first.code.name}", tone)
+        nodes = str(len(group.nodes)) if group.nodes else "·"
+        rows.append((str(at), [code, group.first.severity.value, nodes, group.about]))
+    return of_rows(BLOCKERS_COLUMNS, rows, BLOCKERS_NOTHING, fill=len(BLOCKERS_COLUMNS) - 1)
+
+
+# What may be read and done in the cluster, what may not, and what that costs: the missing first.
+
+
+RIGHTS_COLUMNS = (
+    Column("VERB"),
+    Column("RESOURCE", middle=True, floor=14),
+    Column("SCOPE", drop=1),
+    Column("WITHOUT IT"),
+)
+
+NOT_ASKED = Cell("·", Tone.FAINT)
+
+Denied = Collection[Permission] | None
+"""What the cluster says we may not do; None: it was not asked (yet)."""
+
+
+def rights_sheet(cluster: Cluster, needs: Needs, denied: Denied) -> Sheet:
+    rows = [*_plan(cluster, needs.plan), *_run(needs.run, denied)]
+    rows.sort(key=lambda row: row[0])
+    return of_rows(RIGHTS_COLUMNS, [(f"{at}", cells) for at, (_, cells) in enumerate(rows)], fill=len(RIGHTS_COLUMNS) - 1)
+
+
+def _plan(cluster: Cluster, needs: Iterable[Need]) -> Iterator[tuple[int, list[str | Cell]]]:
+    for need in needs:
+        read = cluster.read_of(need.permission.resource)
+        rank, (sign, tone) = (2, GOOD) if read.known else (0, BAD if read.state is ReadState.FORBIDDEN else OPEN)
+        said = need.lost if read.state in (ReadState.READ, ReadState.FORBIDDEN) else f"{read.detail}: {need.lost}"
+        yield rank, _rights_cells(f"{sign} {need.permission.verb}", tone, need.permission, said)
+
+
+def _run(needs: Iterable[Need], denied: Denied) -> Iterator[tuple[int, list[str | Cell]]]:
+    for need in needs:
+        if denied is None:
+            yield 3, _rights_cells(f"{NOT_ASKED.text} {need.permission.verb}", Tone.FAINT, need.permission, need.lost)
+        else:
+            rank, (sign, tone) = (1, BAD) if need.permission in denied else (3, GOOD)
+            yield rank, _rights_cells(f"{sign} {need.permission.verb}", tone, need.permission, need.lost)
+
+
+def _rights_cells(verb: str, tone: Tone | None, permission: Permission, lost: str) -> list[str | Cell]:
+    resource = permission.resource
+    of = f"{resource.full_name}/{permission.subresource}" if permission.subresource else resource.full_name
+    everywhere = "all namespaces" if resource.namespaced else "cluster"
+    return [Cell(verb, tone) if tone is not None else verb, of, permission.namespace or everywhere, lost]
+
+
+def missing(cluster: Cluster, needs: Needs, denied: Denied) -> tuple[Permission, ...]:
+    """The rights that we surely lack: what a server does not serve, no right will bring."""
+    unread = (need.permission for need in needs.plan if _forbidden(cluster.read_of(need.permission.resource)))
+    undone = (need.permission for need in needs.run if denied is not None and need.permission in denied)
+    return tuple(dict.fromkeys((*unread, *undone)))
+
+
+def _forbidden(read: KindRead) -> bool:
+    return read.state is ReadState.FORBIDDEN
+
+
+def rights_about(cluster: Cluster, needs: Needs, denied: Denied, view: DrainView | None) -> list[Line]:
+    """What it means for the plan, and what to do."""
+    hidden = cluster.unread(*(need.permission.resource for need in needs.plan))
+    if not hidden:
+        lines: list[Line] = [("✓ All that a plan rests on was read.", Tone.GOOD)]
+    else:
+        names = ", ".join(read.resource.full_name for read in hidden)
+        lines = [
+            (f"✗ {counted(len(hidden), 'kind')} not read: {names}.", Tone.BAD),
+            "What is not known counts as blocked, never as absent: no budget read is not 'no PDB'.",
+        ]
+    held = sum(row.verdict is PodVerdict.UNKNOWN for row in view.left) if view is not None else 0
+    if held:
+        lines.append(
+            f"In this plan {counted(held, 'pod')} on marked nodes cannot be judged, and keep their nodes from it."
+        )
+    if denied:
+        said = "; ".join(each.said for each in denied)
+        lines += ["", f"Not allowed everywhere: {said}. r asks once more for the namespaces of its pods."]
+    if missing(cluster, needs, denied):
+        lines += ["", ("y copies the roles that are missing, for an administrator to bind to you.", Tone.FAINT)]
+    return lines

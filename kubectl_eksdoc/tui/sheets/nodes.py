@@ -6,20 +6,40 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.last_view import LastView
+from kubectl_eksdoc.core.model.snapshots import LastView
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.times import age, between
-from kubectl_eksdoc.tui.sheets.cells import cells as room_of
-from kubectl_eksdoc.tui.sheets.once import once_a_view
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.tui.sheets.sheet import cells as room_of
+from kubectl_eksdoc.tui.sheets.sheet import once_a_view
+from kubectl_eksdoc.tui.sheets.sheet import Cells
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import Widths
+from collections.abc import Iterable
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.selectors import InvalidSelector, Requirement, Selector, parse
+from kubectl_eksdoc.core.model.spelling import matches
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.text import counted
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.tables import Column
+
 
 NONE = "·"
 UNKNOWN = "?"
@@ -145,3 +165,211 @@ def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
     if node.unschedulable:
         return Cell("⊘ cordoned", Tone.WARN)
     return Cell(f"{GOOD[0]} Ready", GOOD[1])
+
+
+# Which nodes are shown: those that are like a text or have labels, and those that something is the matter with.
+
+
+LABELS = "-l"
+
+MOST_NAMES = 500
+"""Of more nodes the names are not searched for one that is near: that is slower than one types."""
+
+NO_FAULTS = "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`wanted` is in the line of a node, in lower case, or is not (`inverse`); or its labels are like `selector`.
+    `wrong`: why it is no selector; nothing is like that."""
+
+    wanted: str = ""
+    inverse: bool = False
+    selector: Selector | None = None
+    wrong: str = ""
+
+
+def read(typed: str) -> Filter:
+    """``spot``, ``!spot``, ``-l zone=a,!gpu`` as ``--selector`` takes it."""
+    text = typed.strip()
+    if text == LABELS or text.startswith(f"{LABELS} "):
+        labels = text[len(LABELS) :].strip()
+        if not labels:
+            return Filter(wrong="labels stand behind it: -l key=value,key2!=x")
+        try:
+            return Filter(selector=parse(labels))
+        except InvalidSelector as error:
+            return Filter(wrong=str(error))
+    return Filter(text.lower().lstrip("!"), text.startswith("!"))
+
+
+def like(facts: NodeFacts, typed: str) -> tuple[str, ...]:
+    """The names of those that the filter lets through, in their natural order."""
+    filter = read(typed)
+    if filter.wrong:
+        return ()
+    if filter.selector is not None:
+        return tuple(name for name in facts.texts if filter.selector.matches(facts.nodes[name].labels))
+    if not filter.wanted:
+        return tuple(facts.texts)
+    return tuple(
+        name for name, cells in facts.texts.items() if (filter.wanted in " ".join(cells).lower()) is not filter.inverse
+    )
+
+
+def faulty(names: Iterable[str], facts: NodeFacts, view: DrainView | None) -> tuple[str, ...]:
+    """Not Ready, cordoned, being deleted, or marked and not drained by the plan."""
+    drains = TargetVerdict.DRAINS
+    kept_from = {t.node.name for t in view.targets if t.verdict is not drains} if view is not None else frozenset()
+
+    def at_fault(name: str) -> bool:
+        node = facts.nodes[name]
+        return node.ready != "True" or node.unschedulable or node.deletion_at is not None or name in kept_from
+
+    return tuple(name for name in names if at_fault(name))
+
+
+def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
+    """What is said instead of rows, by lines."""
+    total = len(facts.texts)
+    if not typed.strip() or like(facts, typed):
+        where = f"Of those that are like /{typed}, none is at fault.\nesc shows all." if typed.strip() else NO_FAULTS
+        return where if faults else "There is no node."
+    filter = read(typed)
+    away = "esc takes the filter away."
+    if filter.wrong:
+        return f"/{typed}: {filter.wrong}\n{away}"
+    near = _near_labels(facts, filter.selector) if filter.selector is not None else _near_word(facts, filter)
+    return f"0 of {counted(total, 'node')} are like /{typed}{near}\n{away}"
+
+
+def _near_word(facts: NodeFacts, filter: Filter) -> str:
+    """The group, type or version that looks like it, and of as many nodes as one can know by name, the name."""
+    if filter.inverse:
+        return ""
+    named = len(facts.texts) <= MOST_NAMES
+    told = {cell for name, *cells in facts.texts.values() for cell in (*cells, *([name] if named else []))}
+    words = {word.lower() for cell in told for word in (cell, *cell.split("-"))}
+    return _nearest(filter.wanted, (word for word in words if len(word) > 1 and not word.isdigit()))
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    found = matches(word, known)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def _near_labels(facts: NodeFacts, selector: Selector) -> str:
+    """What the first requirement that no node has was meant to be."""
+    everyone = [node.labels for node in facts.nodes.values()]
+    for wanted in selector.requirements:
+        if not any(wanted.matches(labels) for labels in everyone):
+            return _near_requirement(wanted, {key: {labels.get(key, "") for labels in everyone} for key in _all(facts)})
+    return ": each of these has some, but none has all"
+
+
+def _near_requirement(wanted: Requirement, known: dict[str, set[str]]) -> str:
+    if wanted.key not in known:
+        return f": no node has a label {wanted.key}{_nearest(wanted.key, known)}"
+    values = known[wanted.key] - {""}
+    near = next(filter(None, (_nearest(value, values) for value in wanted.values)), "")
+    return f": no node has that {wanted.key}{near}"
+
+
+def _all(facts: NodeFacts) -> set[str]:
+    return {key for node in facts.nodes.values() for key in node.labels}
+
+
+# In which order the nodes stand: by one column, forth or back; what is not known stands last either way.
+
+
+FORTH, BACK = "▲", "▼"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`column` is the title of one; `back`: the last of them first."""
+
+    column: str = COLUMNS[0].title
+    back: bool = False
+
+    def by(self, column: str) -> Order:
+        """That column; the same one again is reversed."""
+        return replace(self, back=not self.back) if column == self.column else Order(column)
+
+    def next(self) -> Order:
+        """The next column, after the last the first."""
+        titles = [column.title for column in COLUMNS]
+        return Order(titles[(titles.index(self.column) + 1) % len(titles)])
+
+
+def sign(order: Order) -> str:
+    return BACK if order.back else FORTH
+
+
+def marked(columns: Iterable[Column], order: Order) -> tuple[Column, ...]:
+    """The column that they are in the order of has a sign at its title."""
+    return tuple(
+        replace(each, title=each.title + sign(order), short=(each.short or each.title) + sign(order))
+        if each.title == order.column
+        else each
+        for each in columns
+    )
+
+
+def in_order(names: Iterable[str], order: Order, facts: NodeFacts, view: DrainView | None) -> tuple[str, ...]:
+    """`names` stand in natural order, and those that are alike stay so."""
+    given = tuple(names)
+    if order == Order():
+        return given
+    key = _keys(facts, view)[order.column]
+    keys = {name: key(name) for name in given}
+    known = sorted((name for name in given if keys[name] is not None), key=keys.__getitem__, reverse=order.back)
+    return (*known, *(name for name in given if keys[name] is None))
+
+
+# What is compared is of one type in one column; None is not known.
+Key = Callable[[str], Any]
+_NOT_DRAINED = (TargetVerdict.SKIPPED, TargetVerdict.REFUSED, TargetVerdict.UNKNOWN, TargetVerdict.PARTIAL)
+
+
+def _keys(facts: NodeFacts, view: DrainView | None) -> Mapping[str, Key]:
+    nodes = facts.nodes
+    waves = view.wave_of if view is not None else {}
+    return {
+        "NODE": natural,
+        "GROUP": lambda name: natural(nodes[name].group) or None,
+        "TYPE": lambda name: natural(nodes[name].instance_type) or None,
+        "CAPACITY": lambda name: nodes[name].capacity_type or None,
+        "KUBELET": lambda name: nodes[name].kubelet,
+        "AMI": lambda name: nodes[name].labels.get(IMAGE) or None,
+        "AGE": lambda name: _youth(nodes[name]),
+        "PODS": lambda name: facts.pods[name],
+        "WAVE": waves.get,
+        "STATUS": _trouble(facts, view),
+    }
+
+
+def _youth(node: Node) -> float | None:
+    """Less for the younger one."""
+    created = node.created_at
+    if created is None:
+        return None
+    aware: datetime = created if created.tzinfo else created.replace(tzinfo=timezone.utc)
+    return -aware.timestamp()
+
+
+def _trouble(facts: NodeFacts, view: DrainView | None) -> Key:
+    """What keeps nodes from being drained first, then what is not Ready, what goes, what is cordoned."""
+    verdicts = {target.node.name: target.verdict for target in view.targets} if view is not None else {}
+
+    def key(name: str) -> int:
+        node, verdict = facts.nodes[name], verdicts.get(name)
+        if verdict in _NOT_DRAINED:
+            return _NOT_DRAINED.index(verdict)
+        if node.ready != "True":
+            return 4 if node.ready == "False" else 5
+        if node.deletion_at is not None:
+            return 6
+        return 7 if node.unschedulable else 8
+
+    return key

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.sheets import blockers, budgets, waves
+from kubectl_eksdoc.tui.sheets import budgets, waves
+from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 
 
@@ -12,4 +13,4 @@ def prepare(view: DrainView) -> None:
     for full in (False, True):
         budgets.sheet(view, full=full)
         waves.sheet(view, full=full)
-    blockers.groups_of(view)
+    budgets.groups_of(view)

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len, chop_cells
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.tui.sheets.cells import cells
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Concatenate, ParamSpec, TypeVar
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.tui.knobs import KNOBS
+
+
+# How much room text takes on a terminal: Korean, Chinese and Japanese signs take two columns each.
+
+
+def cells(text: str) -> int:
+    """In columns of the terminal. Most text is ASCII, of which that is the number of signs."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def padded(text: str, room: int) -> str:
+    """With spaces behind it, so that it takes at least `room` columns."""
+    return text + " " * (room - cells(text))
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """Lines of at most `room` columns, broken at spaces; a word that is too long is broken."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and cells(line) + 1 + cells(word) > room:
+            lines.append(line)
+            line = ""
+        line = f"{line} {word}" if line else word
+        if cells(line) > room:
+            *full, line = chop_cells(line, room)
+            lines += full
+    return [*lines, line]
+
 
 Cells = Sequence[str | Cell]
 
@@ -82,3 +119,53 @@ def of_rows(
     by_key = dict(rows)
     found = by_key.__getitem__
     return Sheet(columns, widths.widest, tuple(by_key), found, fill, empty=empty, ascii_widths=widths.in_ascii)
+
+
+# What is made of a plan is made once: a key that is pressed must not go through thousands of budgets again.
+
+
+_LAST = 2
+"""One plan is shown while the next one is prepared. Nothing is kept at the view itself: what is made of it leads back
+to it, and such a ring is freed only by the garbage collector, which runs seldom."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def once_a_view(make: Callable[Concatenate[DrainView, P], T]) -> Callable[Concatenate[DrainView, P], T]:
+    """`make`, which for the views it was asked for last says what it said; from any thread."""
+    kept: list[tuple[DrainView, object, T]] = []
+
+    def found(view: DrainView, /, *args: P.args, **named: P.kwargs) -> T:
+        asked = (args, tuple(sorted(named.items())))
+        for of, how, made in tuple(kept):
+            if of is view and how == asked:
+                return made
+        made = make(view, *args, **named)
+        alike = [each for each in kept if each[1] == asked]
+        others = [each for each in kept if each[1] != asked]
+        kept[:] = [*others, *alike[1 - _LAST :], (view, asked, made)]
+        return made
+
+    update_wrapper(found, make)
+    return found
+
+
+# The knobs of a plan: what each is at, the flag that says the same, and what it does.
+
+
+_DOES = max(len(knob.does) for knob in KNOBS)
+COLUMNS = (Column("KNOB"), Column("VALUE"), Column("FLAG", drop=2), Column("WHAT IT DOES", drop=1, floor=_DOES))
+"""What it does is seen whole, or below the table."""
+
+
+def sheet(policy: DrainPolicy) -> Sheet:
+    """The key of a row is the knob's id; one that is not as it comes is marked."""
+    fresh = DrainPolicy()
+    rows: list[tuple[str, Cells]] = []
+    for knob in KNOBS:
+        said = knob.said(policy)
+        moved = said != knob.said(fresh)
+        value = Cell(f"< {said} >{' !' if moved else ''}", Tone.WARN if moved else None)
+        rows.append((knob.id, [knob.name, value, Cell(knob.flag, Tone.FAINT), knob.does]))
+    return of_rows(COLUMNS, rows, fill=len(COLUMNS) - 1)

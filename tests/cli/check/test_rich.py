@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.rights import checks
+from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.registry import ALL
@@ -67,7 +67,7 @@ def test_budgets_that_let_pods_go_are_not_named(told: dict[str, Any]) -> None:
 
 def of_aws_alone(check: Check) -> bool:
     """What has a table of its own (support) can be judged without."""
-    asks = any(need in checks.ASKED_OF_NEED for need in check.needs)
+    asks = any(need in commands.ASKED_OF_NEED for need in check.needs)
     return asks and not check.kinds and check.area is not Area.SUPPORT and len(check.codes) == 1
 
 

@@ -14,11 +14,13 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.cli.rights import Right, checks
+from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
@@ -26,10 +28,15 @@ from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.registry import ALL
-from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.access import Rule
+from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.access import restricted
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
 from kubectl_eksdoc.wiring.interruption import of_live
@@ -82,7 +89,7 @@ def own_rights(check: Check) -> tuple[Right, ...]:
     listed = {*check.kinds, *(right.resource for right in rights.BY_COMMAND["check"] if right.required)}
     return (
         *(Right("list", each) for each in listed),
-        *(r for need in check.needs for r in checks.OF_NEED.get(need, ())),
+        *(r for need in check.needs for r in commands.OF_NEED.get(need, ())),
     )
 
 
@@ -138,7 +145,7 @@ ONE_IN = 8
 @pytest.mark.long
 def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World, tmp_path: Path, check: Check) -> None:
     asking = somebody(cluster, prod, tmp_path, token(check))
-    own = {*checks.WHOSE, *(question for need in check.needs for question in checks.ASKED_OF_NEED.get(need, ()))}
+    own = {*commands.WHOSE, *(question for need in check.needs for question in commands.ASKED_OF_NEED.get(need, ()))}
     allowed = {action for question in own for action in question.actions}
     for question in questions.ALL:
         for action in question.actions:

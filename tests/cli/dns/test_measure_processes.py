@@ -17,10 +17,10 @@ import pytest
 
 from kubectl_eksdoc.core.model import dns_codes
 from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.plan.dns.measuring.manner import OLD_S
+from kubectl_eksdoc.core.plan.dns.measuring.plan import OLD_S
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.asked_dns import PROPAGATION_S
-from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.embedded.probed import PROPAGATION_S
+from kubectl_eksdoc.embedded.serving.handler import Server
 from tests.cli.dns.desks import document
 from tests.fakes import kubeconfigs
 from tests.flows.dns_labs import DnsLab, a_dns, left_of_measures, until

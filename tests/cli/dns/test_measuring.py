@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.probe_pods import NotMade
+from kubectl_eksdoc.core.model.placing import NotMade
 from tests.cli.dns.desks import Desk, document
 from tests.cli.running import run_cli
 from tests.flows.dns_worlds import LATER, World, in_zone

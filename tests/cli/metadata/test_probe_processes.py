@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.embedded.serving.handler import Server
 from tests.fakes import kubeconfigs
 from tests.flows.probes import TOKEN, Kubelet, Lab, a_node, there
 

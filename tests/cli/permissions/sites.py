@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.rights import checks, drains
-from kubectl_eksdoc.cli.rights.checks import written
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.rights import commands
+from kubectl_eksdoc.cli.rights.commands import written
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.check_needs import FURTHER
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.demo.files import NOW
+from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
 from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
 from tests.cli.metadata.probed import nodes_are_instances
@@ -61,7 +62,7 @@ _FIRST, _LAST = Version(1, 24), Version(1, 24 + FURTHER)
 _NEXT_WAYS = {
     right: "of ways that begin later: test_reading has them all"
     for each in written(Version(READ_TO.major, READ_TO.minor + FURTHER))
-    if (right := str(each)) not in {*map(str, checks.LISTED), *map(str, drains.DRAIN_PLAN)}
+    if (right := str(each)) not in {*map(str, commands.LISTED), *map(str, commands.DRAIN_PLAN)}
     if each.resource not in {*going(_FIRST, _LAST), *gone_before(_FIRST)}
 }
 """Of a snapshot of that version of a cluster."""

@@ -11,10 +11,15 @@ import pytest
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.permissions.gathering import reading, wanted
-from kubectl_eksdoc.cli.permissions.naming import Grown, known, named, plain
-from kubectl_eksdoc.cli.rights import Places, lost
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.cli.permissions.rights import reading
+from kubectl_eksdoc.cli.permissions.rights import wanted
+from kubectl_eksdoc.cli.permissions.rights import Grown
+from kubectl_eksdoc.cli.permissions.rights import known
+from kubectl_eksdoc.cli.permissions.rights import named
+from kubectl_eksdoc.cli.permissions.rights import plain
+from kubectl_eksdoc.cli.rights import Places
+from kubectl_eksdoc.cli.rights import asked
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.plan.check.registry import known_codes
 from kubectl_eksdoc.errors import UsageError
@@ -58,7 +63,7 @@ def test_objects_are_as_kubernetes_takes_them_and_grant_what_is_registered(comma
     assert len(docs) == 2 * len(roles)
     granted = {(each.said, each.namespace) for each in held(roles)}
     assert {right for right, _ in granted} == {str(right) for right in rights.in_cluster(command)}
-    risky = {right for opt_in in opt_ins.ALL for right in opt_in.rights}
+    risky = {right for opt_in in permissions.ALL for right in opt_in.rights}
     assert risky.isdisjoint(right for right, _ in granted)
     journal = {str(right) for right in rights.in_cluster(command) if right.journal}
     everywhere = {right for right, where in granted if not where}
@@ -77,7 +82,7 @@ def test_all_that_read_change_nothing() -> None:
 
 
 def test_every_answer_of_aws_says_what_is_lost_without_it() -> None:
-    assert {each for each in questions.ALL if not each.free} == set(lost.OF)
+    assert {each for each in questions.ALL if not each.free} == set(asked.OF)
 
 
 def test_codes_are_those_of_drains_and_none_is_left_out() -> None:

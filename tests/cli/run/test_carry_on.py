@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from kubectl_eksdoc.cli.run.carry_on import started_again
+from kubectl_eksdoc.cli.run.rest import started_again
 from kubectl_eksdoc.core.model.journal import TOLD_TO_END
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.errors import JournalError, JournalGone, LocalJournalError, LockInDoubt, LockLost, Unreachable
 from tests.cli.run.served import Machine
 from tests.embedded.clients import worlds

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
 from tests.cli.run.served import Machine
 from tests.drains.secured import secured
 from tests.embedded.clients import worlds

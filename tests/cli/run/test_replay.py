@@ -12,10 +12,11 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
-from kubectl_eksdoc.core.run.recording import Recording, Source
+from kubectl_eksdoc.core.run.replay import Recording
+from kubectl_eksdoc.core.run.replay import Source
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.tui.replay.again import Again
+from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.tui.replay import Again
 from tests.cli.run.served import Machine
 from tests.cli.run.test_runs import BLUE, SPEED, agreed
 from tests.cli.running import Ran, Terminal

@@ -10,11 +10,14 @@ import pytest
 
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.fault_answers import forbidding
-from kubectl_eksdoc.embedded.serving.faults import Answered, Fault, Faulty, WatchCut
-from kubectl_eksdoc.embedded.serving.messages import Request
-from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.faults import forbidding
+from kubectl_eksdoc.embedded.serving.faults import Answered
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.faults import Faulty
+from kubectl_eksdoc.embedded.serving.faults import WatchCut
+from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.handler import serving
 from tests.cli.run.served import cordoned, machine
 from tests.embedded.clients import worlds
 

@@ -11,15 +11,15 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source, file, made, records, sections
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.addon.effects import Effect
 from kubectl_eksdoc.core.plan.addon.rendering import Applied
 from kubectl_eksdoc.core.plan.addon.terraform.leaving import Loss
 from kubectl_eksdoc.core.plan.check.symptoms import Causes
-from kubectl_eksdoc.core.plan.dns import symptoms as coredns
-from kubectl_eksdoc.core.plan.metadata.log_lines import LogLine
+from kubectl_eksdoc.core.plan.dns import shutdown as coredns
+from kubectl_eksdoc.core.plan.metadata.programs import LogLine
 from kubectl_eksdoc.core.plan.metadata.programs import Program
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Need, Table
 from kubectl_eksdoc.core.rules.upgrades.amis import Amis

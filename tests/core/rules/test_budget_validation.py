@@ -8,10 +8,14 @@ import pytest
 
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
-from kubectl_eksdoc.core.rules import budget_validation as validation
-from kubectl_eksdoc.core.rules.amounts import amount_of
-from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
-from kubectl_eksdoc.core.rules.budget_versions import MARKER, MATCHES_NONE, as_v1
+from kubectl_eksdoc.core.rules import budgets as validation
+from kubectl_eksdoc.core.rules.budgets import amount_of
+from kubectl_eksdoc.core.rules.budgets import BudgetSpec
+from kubectl_eksdoc.core.rules.budgets import FieldError
+from kubectl_eksdoc.core.rules.budgets import problems
+from kubectl_eksdoc.core.rules.budgets import MARKER
+from kubectl_eksdoc.core.rules.budgets import MATCHES_NONE
+from kubectl_eksdoc.core.rules.budgets import as_v1
 from tests import raw_facts
 
 

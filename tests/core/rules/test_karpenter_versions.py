@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.core.rules import karpenter_versions as versions
-from kubectl_eksdoc.core.rules.event_patterns import about, matches
-from kubectl_eksdoc.core.rules.iam_policies import Fits
+from kubectl_eksdoc.core.rules import interruption as versions
+from kubectl_eksdoc.core.rules.interruption import about
+from kubectl_eksdoc.core.rules.interruption import matches
+from kubectl_eksdoc.core.rules.iam import Fits
 
 KNOWN = {"source": "aws.ec2", "detail-type": versions.SPOT.detail_type, "account": "1", "region": "eu-west-1"}
 

@@ -13,10 +13,12 @@ from datetime import datetime, timezone
 import pytest
 
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
+from kubectl_eksdoc.core.rules.budgets import Computed
+from kubectl_eksdoc.core.rules.budgets import recompute
+from kubectl_eksdoc.core.rules.budgets import synced
 from kubectl_eksdoc.core.rules.drain_filters import Asked, FilterOptions, Outcome, Presence, decide
 from kubectl_eksdoc.core.rules.evictions import evict
-from kubectl_eksdoc.core.rules.scales import Scales
+from kubectl_eksdoc.core.rules.replacement import Scales
 from tests import raw_facts
 from tests.recorded_drains import DRAINS, Pods, asks, before_the_drain, events, scales_of
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.run.chronicle import Aimed, Chronicle
 from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.core.run.recording import Recording, Source
-from kubectl_eksdoc.core.run.replaying import SPEEDS, Replay
+from kubectl_eksdoc.core.run.replay import Recording
+from kubectl_eksdoc.core.run.replay import Source
+from kubectl_eksdoc.core.run.replay import SPEEDS
+from kubectl_eksdoc.core.run.replay import Replay
 from tests.builders import NOW
 from tests.examples import examples
 

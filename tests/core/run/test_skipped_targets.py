@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import UNCORDONED, Aim, Begun, Note, Noted
+from kubectl_eksdoc.core.model.journal import UNCORDONED
+from kubectl_eksdoc.core.model.journal import Aim
+from kubectl_eksdoc.core.model.journal import Begun
+from kubectl_eksdoc.core.model.journal import Note
+from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, Node, Taint
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -19,8 +23,9 @@ from kubectl_eksdoc.core.run.record import Placement, Record
 from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.replies import CORDON_TRIES
 from kubectl_eksdoc.core.run.standing import standing
-from kubectl_eksdoc.flows.run.resuming import engine_again, rest_of
-from kubectl_eksdoc.render.run import stands
+from kubectl_eksdoc.flows.run.resuming import engine_again
+from kubectl_eksdoc.flows.run.resuming import rest_of
+from kubectl_eksdoc.render.run import events
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.core.plan.drain.planning import plan_of, target
 from tests.core.run.driving import Driven
@@ -49,8 +54,8 @@ def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
     assert [node.name for node in driven.engine.nodes] == ["old-0"], "it is drained no more than before"
     stood = standing(driven.engine, Remaining(driven.engine.plan), driven.now_s)
     assert (stood.nodes, stood.cordoned, stood.cordoned_only) == (1, (), ("old-1",))
-    assert stands.left_by_stopping(stood) == "1 skipped and cordoned"
-    assert "Skipped, and cordoned until a rollback: old-1." in stands.stop_in_full(stood)
+    assert events.left_by_stopping(stood) == "1 skipped and cordoned"
+    assert "Skipped, and cordoned until a rollback: old-1." in events.stop_in_full(stood)
 
 
 def test_nothing_is_evicted_until_it_is_seen_cordoned() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery
+from kubectl_eksdoc.embedded.api import catalogue, discovery
+from kubectl_eksdoc.embedded.api import discovery
 from kubectl_eksdoc.embedded.api.resources import PrinterColumn
 from kubectl_eksdoc.embedded.api.version_order import preference
 from tests.embedded.api.definitions import ESTABLISHED, Doc, a_definition, an_api_service
@@ -55,7 +56,7 @@ def test_the_resources_of_a_definition() -> None:
 
 
 def test_aggregated_discovery_repeats_the_group_of_a_definition() -> None:
-    item = aggregated_discovery.groups(catalogue.of([a_definition([ESTABLISHED])]))["items"][-1]
+    item = discovery.groups(catalogue.of([a_definition([ESTABLISHED])]))["items"][-1]
     assert item["metadata"] == {"name": "example.com"}
     [resource] = item["versions"][0]["resources"]
     kind = {"group": "example.com", "version": "v1", "kind": "Widget"}
@@ -113,7 +114,7 @@ def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> Non
     assert discovery.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
     assert added.unanswered("metrics.k8s.io", "v1beta1")
     assert discovery.resource_list(added, "metrics.k8s.io", "v1beta1") is None
-    assert aggregated_discovery.groups(added)["items"][-1] == {
+    assert discovery.groups(added)["items"][-1] == {
         "metadata": {"name": "metrics.k8s.io"},
         "versions": [{"version": "v1beta1", "freshness": "Stale"}],
     }

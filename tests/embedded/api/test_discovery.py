@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import aggregated_discovery, discovery
+from kubectl_eksdoc.embedded.api import discovery
+from kubectl_eksdoc.embedded.api import discovery
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1
@@ -70,21 +71,21 @@ def test_no_such_resources(group: str, version: str) -> None:
 
 
 def test_aggregated_core() -> None:
-    assert aggregated_discovery.core(BUILT_IN) == recordings.document("aggregated core discovery")
+    assert discovery.core(BUILT_IN) == recordings.document("aggregated core discovery")
 
 
 def test_aggregated_groups() -> None:
-    assert aggregated_discovery.groups(BUILT_IN) == recordings.document("aggregated groups discovery")
+    assert discovery.groups(BUILT_IN) == recordings.document("aggregated groups discovery")
 
 
 def test_the_older_form_differs_in_its_name_alone() -> None:
-    older = aggregated_discovery.groups(BUILT_IN, DISCOVERY_V2BETA1)
+    older = discovery.groups(BUILT_IN, DISCOVERY_V2BETA1)
     assert older == {**recordings.document("aggregated groups discovery"), "apiVersion": "apidiscovery.k8s.io/v2beta1"}
 
 
 def test_the_content_type_of_aggregated_discovery() -> None:
     _, headers, _ = recordings.response("aggregated core discovery")
-    assert aggregated_discovery.content_type(DISCOVERY_V2) == headers["Content-Type"]
+    assert discovery.content_type(DISCOVERY_V2) == headers["Content-Type"]
 
 
 def test_every_resource_is_listed_once() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import aggregated_discovery, negotiation
+from kubectl_eksdoc.embedded.api import negotiation
+from kubectl_eksdoc.embedded.api import discovery
 from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1, PARTIAL_LIST, PLAIN, TABLE, Form
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -25,7 +26,7 @@ KUBECTL_GET = (
     ],
 )
 def test_discovery(accept: str, form: Form | None) -> None:
-    assert aggregated_discovery.asked_for(accept) == form
+    assert discovery.asked_for(accept) == form
 
 
 @pytest.mark.parametrize(

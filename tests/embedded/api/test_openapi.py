@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import catalogue, openapi, openapi_v2
+from kubectl_eksdoc.embedded.api import catalogue, openapi
+from kubectl_eksdoc.embedded.api import openapi
 from tests.embedded.api.definitions import ESTABLISHED, a_definition
 from tests.fakes import recordings
 
@@ -79,6 +80,6 @@ def test_no_such_document(path: str) -> None:
 
 def test_what_earlier_kubectls_read_names_every_patch() -> None:
     """Their own test is in tests/embedded/clients; here only that each kind is in it, with the parameter."""
-    document = openapi_v2.document(catalogue.of([a_definition([ESTABLISHED])]))
+    document = openapi.v2_document(catalogue.of([a_definition([ESTABLISHED])]))
     assert b'group: "example.com"\nkind: Widget\nversion: v1\n' in document
     assert document.count(b"x-kubernetes-group-version-kind") == document.count(b"fieldValidation") > 60

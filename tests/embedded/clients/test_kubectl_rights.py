@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.embedded.serving.handler import Server
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 

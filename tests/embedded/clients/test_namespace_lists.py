@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import Templates, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, slots, step_at
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
-from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
+from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.kube.single_objects import NamespaceLists
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.stand_in.served import Served

@@ -10,7 +10,7 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ByHand
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import OF_READING, served
 from tests.embedded.clients.programs import at_once

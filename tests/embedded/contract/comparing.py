@@ -11,7 +11,7 @@ import re
 from collections.abc import Set
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.embedded.serving.messages import Reply
+from kubectl_eksdoc.embedded.serving.targets import Reply
 from tests.embedded.contract.recorded import Doc
 
 HEADERS = ("Content-Type", "Retry-After")

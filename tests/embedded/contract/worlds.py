@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.facts import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, restricted
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.loading import StoredFacts
+from kubectl_eksdoc.embedded.serving.access import ADMIN
+from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.access import restricted
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.targets import Request
 from tests.embedded.contract import made
 from tests.embedded.contract.recorded import Doc, Version, before, cluster_of, history, moment
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.demo import files
+from kubectl_eksdoc.embedded.demo import reader
 from kubectl_eksdoc.embedded.demo.account import Refused, ask
 from tests.tools.demo.aws.questions import NAMED, OURS, every, instances, templates
 from tools.demo.account import LISTINGS
@@ -18,7 +18,7 @@ from tools.demo.aws.refused import Refused as RefusedThere
 from tools.demo.scenes import MAKERS
 
 LISTED = {each.name for each in LISTINGS}
-SCENES = pytest.mark.parametrize("scene", files.SCENES)
+SCENES = pytest.mark.parametrize("scene", reader.SCENES)
 Asked = tuple[str, str, dict[str, Any]]
 
 
@@ -124,7 +124,7 @@ def test_what_is_not_there_is_refused_in_the_same_words(service: str, operation:
 
 def test_every_question_that_the_maker_answers_is_recorded() -> None:
     assert {f"{service} {operation}" for service, held in ANSWERS.items() for operation in held} == set(
-        files.account()["questions"]
+        reader.account()["questions"]
     )
 
 

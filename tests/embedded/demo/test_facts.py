@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import VolumeKind
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules import budgets as rule
 from kubectl_eksdoc.core.rules.guards import matching
-from kubectl_eksdoc.core.rules.scales import Scales
-from kubectl_eksdoc.embedded.demo.files import DEFAULT_NODEGROUP, NOW
+from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
+from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 

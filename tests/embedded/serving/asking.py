@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
 from tests.embedded.clients import worlds
 
 Doc = dict[str, Any]

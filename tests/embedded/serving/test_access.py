@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action, Rule, restricted
+from kubectl_eksdoc.embedded.serving.access import Action
+from kubectl_eksdoc.embedded.serving.access import Rule
+from kubectl_eksdoc.embedded.serving.access import restricted
 
 READER = restricted("reader", [Rule(("get",), ("pods",), ("",), ("shop",))])
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
-from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.targets import Request
 from tests.embedded.clients import worlds
 
 ADMIN = {"authorization": f"Bearer {worlds.ADMIN_TOKEN}"}

@@ -9,25 +9,28 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving import fault_answers
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
-from kubectl_eksdoc.embedded.serving.faults import (
-    EVICTIONS,
-    Answered,
-    Delayed,
-    Doubled,
-    Fault,
-    Faulty,
-    Lost,
-    Moment,
-    Swallowed,
-    WatchExpired,
-)
-from kubectl_eksdoc.embedded.serving.messages import ConnectionLost, Reply, Request
-from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.embedded.serving import faults
+from kubectl_eksdoc.embedded.serving.access import ADMIN
+from kubectl_eksdoc.embedded.serving.access import Access
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.faults import EVICTIONS
+from kubectl_eksdoc.embedded.serving.faults import Answered
+from kubectl_eksdoc.embedded.serving.faults import Delayed
+from kubectl_eksdoc.embedded.serving.faults import Doubled
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.faults import Faulty
+from kubectl_eksdoc.embedded.serving.faults import Lost
+from kubectl_eksdoc.embedded.serving.faults import Moment
+from kubectl_eksdoc.embedded.serving.faults import Swallowed
+from kubectl_eksdoc.embedded.serving.faults import WatchExpired
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.handler import serving
 from tests.core.sim.cluster.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
 
 EVICT = "/api/v1/namespaces/default/pods/web-0/eviction"
@@ -68,7 +71,7 @@ def units(plane: ControlPlane) -> int:
     return int(doc_of(plane, "poddisruptionbudgets.policy", "web")["status"]["disruptionsAllowed"])
 
 
-UID = fault_answers.FLOW_SCHEMA[0]
+UID = faults.FLOW_SCHEMA[0]
 TEXT = "text/plain; charset=utf-8"
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 WOULD = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -84,7 +87,7 @@ def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
     ("effect", "retry_after", "said"),
     [
         (
-            fault_answers.conflict("web-0"),
+            faults.conflict("web-0"),
             None,
             a_failure(
                 409,
@@ -94,14 +97,14 @@ def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
             ),
         ),
         (
-            fault_answers.over_budget("web"),
+            faults.over_budget("web"),
             None,
             a_failure(
                 429, WOULD, "TooManyRequests", details={"causes": [because("does not allow evicting pods currently")]}
             ),
         ),
         (
-            fault_answers.processing("web"),
+            faults.processing("web"),
             "10",
             a_failure(
                 429,
@@ -110,10 +113,10 @@ def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
                 details={"causes": [because("is still being processed by the server.")], "retryAfterSeconds": 10},
             ),
         ),
-        (fault_answers.broken(), None, a_failure(500, "etcdserver: leader changed")),
-        (fault_answers.broken(503), "1", a_failure(503, "apiserver is shutting down", "ServiceUnavailable")),
+        (faults.broken(), None, a_failure(500, "etcdserver: leader changed")),
+        (faults.broken(503), "1", a_failure(503, "apiserver is shutting down", "ServiceUnavailable")),
         (
-            fault_answers.denied("guard.example.io", "not today"),
+            faults.denied("guard.example.io", "not today"),
             None,
             a_failure(403, 'admission webhook "guard.example.io" denied the request: not today', "Forbidden"),
         ),
@@ -128,7 +131,7 @@ def test_an_answer_in_the_place_of_the_servers(effect: Answered, retry_after: st
 
 def test_priority_and_fairness_answers_in_text_and_with_its_header() -> None:
     """As apiserver's filters do, which stand before everything that knows what a Status is."""
-    reply = evict(faulty(a_cluster(), Fault(fault_answers.throttled(3))))
+    reply = evict(faulty(a_cluster(), Fault(faults.throttled(3))))
     assert (reply.status, reply.content_type) == (429, TEXT)
     assert reply.body == b"Too many requests, please try again later.\n"
     assert reply.headers["Retry-After"] == "3" and reply.headers[UID]
@@ -172,7 +175,7 @@ def test_an_expired_watch_says_so_and_ends() -> None:
 
 
 def test_of_the_requests_that_fit_some_pass_and_some_are_met() -> None:
-    handler = faulty(a_cluster(), Fault(fault_answers.broken(), r"/pods/", "GET", skip=1, times=2))
+    handler = faulty(a_cluster(), Fault(faults.broken(), r"/pods/", "GET", skip=1, times=2))
     asked = Request("GET", "/api/v1/namespaces/default/pods/web-0", {}, HEADERS)
     assert [handler.handle(asked).status for _ in range(5)] == [200, 500, 500, 200, 200]
 

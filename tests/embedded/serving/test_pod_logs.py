@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from tests.embedded.serving.asking import Asking
 

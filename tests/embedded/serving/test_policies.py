@@ -10,8 +10,11 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.serving import expressions
-from kubectl_eksdoc.embedded.serving.policies import BINDINGS, POLICIES, Asked, Policies
+from kubectl_eksdoc.embedded.serving import validation
+from kubectl_eksdoc.embedded.serving.validation import BINDINGS
+from kubectl_eksdoc.embedded.serving.validation import POLICIES
+from kubectl_eksdoc.embedded.serving.validation import Asked
+from kubectl_eksdoc.embedded.serving.validation import Policies
 from kubectl_eksdoc.embedded.serving.targets import target_of
 
 POD: Doc = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "priority": 3}}
@@ -82,9 +85,9 @@ def test_failures_are_ignored_where_the_policy_says_so() -> None:
     ],
 )
 def test_expressions(expression: str, holds: bool) -> None:
-    assert expressions.holds(expression, {"object": POD}) is holds
+    assert validation.holds(expression, {"object": POD}) is holds
 
 
 def test_an_expression_that_is_not_understood_is_never_taken_for_true() -> None:
-    with pytest.raises(expressions.Fails, match="evaluates constants"):
-        expressions.holds("size(object.spec.containers) > 0", {"object": POD})
+    with pytest.raises(validation.Fails, match="evaluates constants"):
+        validation.holds("size(object.spec.containers) > 0", {"object": POD})

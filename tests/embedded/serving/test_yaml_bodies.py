@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
-from kubectl_eksdoc.embedded.serving.yaml_bodies import NoYaml, decode
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.bodies import NoYaml
+from kubectl_eksdoc.embedded.serving.bodies import decode
 from tests.embedded.clients import worlds
 from tests.embedded.serving.asking import APPLY, Asking
 

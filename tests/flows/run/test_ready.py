@@ -14,14 +14,14 @@ from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.journal import replay
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.reasons import Reason
-from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.standing import Reason
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.run.stands import why_it_waits
+from kubectl_eksdoc.render.run.events import why_it_waits
 from tests.core.sim.cluster.planes import Steady, a_budget_doc, a_node_doc
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import BLUE, Heard, first_entry, having

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import among, connection, field_on

@@ -12,10 +12,14 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Attached
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving import fault_answers
+from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered, CutShort, Effect, Fault, Lost
-from kubectl_eksdoc.kube.field.insisting import FOR_GOOD
+from kubectl_eksdoc.embedded.serving.faults import Answered
+from kubectl_eksdoc.embedded.serving.faults import CutShort
+from kubectl_eksdoc.embedded.serving.faults import Effect
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.faults import Lost
+from kubectl_eksdoc.kube.field.reads import FOR_GOOD
 from tests.kube.field.fields import among, answer_to, connection, field_on
 
 ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
@@ -58,7 +62,7 @@ def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
         assert answer_to(field, ListAttachments("nowhere")) == Attached(ListAttachments("nowhere"))
 
 
-REFUSED = Fault(fault_answers.forbidding(ATTACHMENTS), times=FOR_GOOD)
+REFUSED = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD)
 
 
 def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_path: Path) -> None:
@@ -73,7 +77,7 @@ def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_
 
 def test_a_right_that_is_known_a_moment_later(api: Api, tmp_path: Path) -> None:
     attach(api, an_attachment("csi-1", "a", "pv-1"))
-    once = Fault(fault_answers.forbidding(ATTACHMENTS), times=FOR_GOOD - 1)
+    once = Fault(faults.forbidding(ATTACHMENTS), times=FOR_GOOD - 1)
     with among(api, once) as server, field_on(connection(server, tmp_path)) as field:
         assert answer_to(field, ON_A) == Attached(ON_A, ("pv-1",))
 

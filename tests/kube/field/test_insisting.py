@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.field.insisting import GaveUp, Insisting
-from kubectl_eksdoc.kube.patience import Patience, Timing
+from kubectl_eksdoc.kube.field.reads import GaveUp
+from kubectl_eksdoc.kube.field.reads import Insisting
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.exchanges import Timing
 
 
 class Clock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from kubectl_eksdoc.core.rules.news import Away, Back
-from kubectl_eksdoc.kube.field.reach import Reach
+from kubectl_eksdoc.kube.field.watches import Reach
 
 NAMES = ("pods", "nodes")
 

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Away, Back, News, NodeIs, PodIs
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving import fault_answers
+from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.faults import WatchExpired
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds
@@ -277,7 +280,7 @@ def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
 
 def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: Path) -> None:
     """An API server that has just started does not know its roles yet."""
-    moment = Fault(fault_answers.forbidding("pods"), times=2)
+    moment = Fault(faults.forbidding("pods"), times=2)
     with among(api, moment) as server, field_on(connection(server, tmp_path)) as field:
         watched_to_the_end(api, tmp_path, field)
 

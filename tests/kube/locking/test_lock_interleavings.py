@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import JSON, Clock, Sent

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS, plan_addon
-from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.render.addon import AddonView, Look, render
 from kubectl_eksdoc.render.addon.commands import as_json, eksctl, terraform, update_addon
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons

@@ -11,18 +11,24 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.core.plan.since.asked import Asked
-from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.plan.since.changes import Asked
+from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import outline_of
 from kubectl_eksdoc.core.plan.since.comparing import findings_since
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.result import plain
-from kubectl_eksdoc.render.since import screen, ticket, words
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
 from tests.broken import accepted
 from tests.builders import NOW
@@ -108,7 +114,7 @@ def test_a_screen(file: str, look: Look, full: bool) -> None:
 
 
 def test_markdown() -> None:
-    check_golden(GOLDEN / "section.md", "\n".join(ticket.lines(SINCE, 5, "0.0.2")) + "\n")
+    check_golden(GOLDEN / "section.md", "\n".join(screen.lines(SINCE, 5, "0.0.2")) + "\n")
 
 
 def test_json() -> None:
@@ -123,8 +129,8 @@ def test_its_schema_refuses_what_is_broken() -> None:
 
 
 def test_without_an_earlier_answer_nothing_is_said() -> None:
-    assert screen.section(None, NOW, LOOK, True) == [] == ticket.lines(None, 5)
-    assert words.marking(None)(SKEW) == ""
+    assert screen.section(None, NOW, LOOK, True) == [] == screen.lines(None, 5)
+    assert screen.marking(None)(SKEW) == ""
 
 
 @pytest.mark.parametrize(
@@ -138,11 +144,11 @@ def test_without_an_earlier_answer_nothing_is_said() -> None:
 )
 def test_how_long_ago_it_was(before: timedelta, said_so: str) -> None:
     earlier = replace(SINCE.earlier, observed_at=NOW - before)
-    assert f"({said_so}, monday.json)" in words.title(replace(SINCE, earlier=earlier), NOW)
+    assert f"({said_so}, monday.json)" in screen.title(replace(SINCE, earlier=earlier), NOW)
 
 
 def test_a_doubt_about_the_cluster_and_another_version_are_said_first() -> None:
-    told = list(words.remarks(a_since(doubt="nobody knows"), "0.0.2"))
+    told = list(screen.remarks(a_since(doubt="nobody knows"), "0.0.2"))
     assert told[0] == "It cannot be told whether both are about one cluster: nobody knows."
     assert told[1] == "Version 0.0.1 made the earlier one, this is 0.0.2: the tool may make the difference."
     assert told[2:] == ["Asked differently: --gate and --only.", "The way is another one."]
@@ -150,7 +156,7 @@ def test_a_doubt_about_the_cluster_and_another_version_are_said_first() -> None:
 
 def test_many_options_are_cut() -> None:
     asked = tuple(Asked(name, None, 1) for name in "abcdefgh")
-    assert "Asked differently: --a, --b, --c, --d, --e and 3 more." in words.remarks(a_since(asked=asked))
+    assert "Asked differently: --a, --b, --c, --d, --e and 3 more." in screen.remarks(a_since(asked=asked))
 
 
 def test_rows_of_a_check_are_marked_on_both_pages() -> None:

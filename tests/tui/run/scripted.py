@@ -16,10 +16,13 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.run import words
+from kubectl_eksdoc.render.run import table
 from kubectl_eksdoc.render.run.view import Outcome as Came
 from kubectl_eksdoc.render.run.view import RunView
-from kubectl_eksdoc.tui.run.desk import Kind, Outcome, Prepared, Update
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.run.state import Prepared
+from kubectl_eksdoc.tui.run.state import Update
 from tests.rehearsed import Rehearsed, rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
@@ -28,7 +31,7 @@ NAME = "demo-shop"
 
 
 class ScriptedLive:
-    """A `tui.run.desk.Live`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished of it."""
+    """A `tui.run.state.Live`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished of it."""
 
     def __init__(
         self, drain: Rehearsed | None = None, run: str = RUN, kind: Kind = Kind.DRAIN, view: DrainView | None = None
@@ -117,11 +120,11 @@ def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:
         drain.stopped,
         reached_by=("--context", "demo"),
     )
-    return Outcome(words.verdict(view), words.against_plan(view), view, bad=view.outcome is not Came.DONE)
+    return Outcome(table.verdict(view), table.against_plan(view), view, bad=view.outcome is not Came.DONE)
 
 
 class ScriptedDesk:
-    """A `tui.run.desk.Desk`. Mutable: `asked` is what was prepared and `begun` what was begun. `refuses`: preparing
+    """A `tui.run.state.Desk`. Mutable: `asked` is what was prepared and `begun` what was begun. `refuses`: preparing
     fails by that, `fails`: beginning does; `may_answer`: preparing waits for it."""
 
     def __init__(

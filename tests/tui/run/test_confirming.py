@@ -7,8 +7,9 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
-from kubectl_eksdoc.tui.run.desk import Kind, Outcome
-from kubectl_eksdoc.tui.small import too_small
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.framed import too_small
 from tests.examples import one_in
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run

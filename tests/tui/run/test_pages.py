@@ -17,14 +17,24 @@ from kubectl_eksdoc.core.run.standing import PodWaits
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.tui.keys import Page
-from kubectl_eksdoc.tui.run import confirm, sheets, stopping, words
-from kubectl_eksdoc.tui.run.desk import Kind, Outcome, Prepared, Update
-from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
+from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.run import confirm, sheets
+from kubectl_eksdoc.tui.run import pages
+from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.run.state import Prepared
+from kubectl_eksdoc.tui.run.state import Update
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS
+from kubectl_eksdoc.tui.run.screen import run_foot
+from kubectl_eksdoc.tui.run.screen import why_not
 from kubectl_eksdoc.tui.run.pages import toned
-from kubectl_eksdoc.tui.run.state import MOST_MARKS, RunState, Stage
-from kubectl_eksdoc.tui.run.summary import summary
-from kubectl_eksdoc.tui.sheets.sheet import Sheet, text_of
+from kubectl_eksdoc.tui.run.state import MOST_MARKS
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.state import Stage
+from kubectl_eksdoc.tui.run.pages import summary
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import text_of
 from kubectl_eksdoc.tui.widgets.panel import Line
 from tests.rehearsed import rehearsed_demo
 from tests.tui.run.scripted import BEGAN, NAME, RUN, ScriptedLive
@@ -103,23 +113,23 @@ SITUATIONS = {
 def test_every_situation_has_its_word_and_says_the_same_everywhere(name: str) -> None:
     make, stage = SITUATIONS[name]
     state = make()
-    assert state.stage is stage and f"  {stage.value} " in words.identity(state, NAME)
-    assert words.line(state) and words.notice(state) is not None
-    assert summary(state) and stopping.lines(state)
+    assert state.stage is stage and f"  {stage.value} " in sheets.identity(state, NAME)
+    assert sheets.line(state) and sheets.notice(state) is not None
+    assert summary(state) and pages.lines(state)
     assert run_foot(state, Page.RUN).endswith("esc back") is state.over
     assert state.over is (stage in (Stage.DONE, Stage.STOPPED, Stage.FAILED))
-    assert ("over" in said(stopping.lines(state))) is state.over
-    assert bool(words.half(state)) is (not state.over and state.standing is not None)
+    assert ("over" in said(pages.lines(state))) is state.over
+    assert bool(sheets.half(state)) is (not state.over and state.standing is not None)
 
 
 def test_what_is_paused_or_held_gives_no_time() -> None:
     state = happened(at(20, held="2 nodes are NotReady"), Moment(20, Happened.HELD, "the drain", why="2 nodes"))
-    assert "left" not in words.line(state) and words.notice(state)[0].startswith("! held: 2 nodes are NotReady")
-    assert "about" in words.line(at(20)) and "left" in words.line(at(20))
+    assert "left" not in sheets.line(state) and sheets.notice(state)[0].startswith("! held: 2 nodes are NotReady")
+    assert "about" in sheets.line(at(20)) and "left" in sheets.line(at(20))
 
 
 def test_of_a_run_that_was_gone_on_with_times_are_said_to_be_of_the_rest() -> None:
-    first, again = (words.identity(at(20, ScriptedLive(kind=kind)), NAME) for kind in (Kind.DRAIN, Kind.GO_ON))
+    first, again = (sheets.identity(at(20, ScriptedLive(kind=kind)), NAME) for kind in (Kind.DRAIN, Kind.GO_ON))
     assert re.search(r"RUNNING \d+s, planned about", first)
     assert re.search(r"RUNNING \d+s since resumed, the rest planned about", again)
 
@@ -130,10 +140,10 @@ def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
         "so the lock could not be renewed for 53 s; nothing is changed meanwhile, and it goes on by itself"
     )
     state = happened(at(20, held=why), Moment(20, Happened.HELD, "the drain", why=why))
-    told = words.notice(state)[0]
+    told = sheets.notice(state)[0]
     assert told.startswith("! held: the server cannot be reached: the connection is refused, so the lock")
     assert told.count("goes on by itself") == 1
-    assert "Held: the server cannot be reached: the connection is refused" in said(stopping.lines(state))
+    assert "Held: the server cannot be reached: the connection is refused" in said(pages.lines(state))
 
 
 def test_what_was_paused_by_others_is_taken_up_again_by_them() -> None:
@@ -221,15 +231,15 @@ def test_a_run_that_is_over_is_not_paused_stopped_or_left_alone() -> None:
 @given(whole=st.integers(0, 300), room=st.integers(1, 60), data=st.data())
 def test_a_bar_is_full_only_when_all_of_it_is(whole: int, room: int, data: st.DataObject) -> None:
     part = data.draw(st.integers(0, whole))
-    drawn = words.bar(part, whole, room)
+    drawn = sheets.bar(part, whole, room)
     assert len(drawn) == room
     assert ("─" not in drawn) is (part == whole and whole > 0)
-    assert (words.bar(part + 1, whole, room) >= drawn) or part == whole or drawn.count("▇") <= room
+    assert (sheets.bar(part + 1, whole, room) >= drawn) or part == whole or drawn.count("▇") <= room
 
 
 @given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 30))
 def test_a_sparkline_ends_with_the_latest(values: list[int], room: int) -> None:
-    drawn = words.sparkline(values, room)
+    drawn = sheets.sparkline(values, room)
     assert len(drawn) == min(len(values), room)
     kept = values[-room:]
     for one, other in zip(range(len(kept)), range(1, len(kept)), strict=False):
@@ -239,14 +249,14 @@ def test_a_sparkline_ends_with_the_latest(values: list[int], room: int) -> None:
 
 
 def test_a_sparkline_has_a_sign_for_every_height_in_ascii() -> None:
-    drawn = Look(ascii=True).signs(words.sparkline(range(1, 8), 7))
+    drawn = Look(ascii=True).signs(sheets.sparkline(range(1, 8), 7))
     assert len(set(drawn)) == len(drawn) == 7 and drawn.isascii()
 
 
 def test_the_line_counts_what_the_chronicle_does() -> None:
     state = at(45)
     gone, pods = state.chronicle.gone, state.chronicle.pods
-    assert f"{gone} of {pods} pods gone" in words.line(state) and "wave 1 of 3" in words.line(state)
+    assert f"{gone} of {pods} pods gone" in sheets.line(state) and "wave 1 of 3" in sheets.line(state)
     assert 0 < gone < pods
     table = rows(sheets.nodes(state))
     assert sum(int(row[3].split("/")[0]) for row in table.values()) == gone
@@ -261,7 +271,7 @@ def test_nodes_say_what_they_wait_for() -> None:
     for budget, word in (("shop/web", "! waiting PDB"), ("", "! waiting")):
         waits = (PodWaits("shop/web-1", evicting, "budget shop/web has no room", budget),)
         assert rows(sheets.nodes(at(20, waits=waits)))[evicting][2] == word
-    every = {state: words.STATE_SIGN[state] for state in NodeState}
+    every = {state: sheets.STATE_SIGN[state] for state in NodeState}
     assert len(every) == len(NodeState) and all(sign.strip() for sign, _ in every.values())
 
 
@@ -290,10 +300,10 @@ def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
     state = RunState(live, lambda: now[0])
     live.to(20)
     state.take(live.look())
-    assert not state.is_silent and "nothing heard" not in words.notice(state)[0]
+    assert not state.is_silent and "nothing heard" not in sheets.notice(state)[0]
     now[0] += 23
     assert state.is_silent
-    assert words.notice(state) == ("! nothing heard for 23s: all this is as it was then", Tone.BAD)
+    assert sheets.notice(state) == ("! nothing heard for 23s: all this is as it was then", Tone.BAD)
 
 
 def test_replacements_without_a_node_are_named() -> None:
@@ -326,7 +336,7 @@ def test_the_log_keeps_the_order_and_finds_what_is_looked_for() -> None:
     assert sheets.log(moments, BEGAN, wanted="cordon").keys == ("0",)
     assert sheets.log(moments, BEGAN, wanted="nowhere").empty == "Nothing is like that."
     assert sheets.log([], BEGAN).empty == "Nothing has happened yet."
-    when, what, text = words.log_line(moments[1], BEGAN)
+    when, what, text = sheets.log_line(moments[1], BEGAN)
     assert (when, what, text) == ("09:00:02", "refused", "shop/web-1 on blue-1: no ROOM")
 
 
@@ -343,19 +353,19 @@ def shown(text: str) -> str:
 def test_texts_of_the_cluster_come_out_as_they_are(odd: str, tone: Tone | None) -> None:
     waits = (PodWaits(f"shop/{odd}", "blue-2", odd, ""),)
     state = at(20, waits=waits)
-    for text in (words.identity(state, odd), words.notice(state)[0]):
+    for text in (sheets.identity(state, odd), sheets.notice(state)[0]):
         assert odd in text
-        assert shown(toned(words.plain(text, Look()), tone)) == text
+        assert shown(toned(sheets.plain(text, Look()), tone)) == text
     live = ScriptedLive()
     live.ends(Outcome(odd, (odd,), bad=True))
     over = at(20, live)
-    assert shown(words.plain(words.line(over), Look())) == f"✗ Run {RUN}: {odd}"
+    assert shown(sheets.plain(sheets.line(over), Look())) == f"✗ Run {RUN}: {odd}"
     assert odd in said(summary(over))
 
 
 @given(st.text(st.characters(exclude_categories=("C",)), max_size=12))
 def test_any_text_does(odd: str) -> None:
-    text = words.plain(f"a {odd} b", Look())
+    text = sheets.plain(f"a {odd} b", Look())
     assert shown(text) == f"a {odd} b"
     assert shown(toned(text, Tone.BAD)) == f"a {odd} b"
 
@@ -372,12 +382,12 @@ def test_and_in_tables_and_dialogs(odd: str) -> None:
 
 
 def test_the_menu_names_what_stops_half_done() -> None:
-    told = said(stopping.lines(at(20)))
+    told = said(pages.lines(at(20)))
     assert "Half empty: " in told or "would still leave" in told
     assert "w       finish the wave" in told and "go on" not in told.split("s       stop")[0]
-    assert "w       " not in said(stopping.lines(at(20, ScriptedLive()))), "there is one wave"
-    assert "space   go on" in said(stopping.lines(at(20, wished=Wish.PAUSE)))
-    assert said(stopping.lines(RunState(ScriptedLive()))).startswith("Nothing was done yet.")
+    assert "w       " not in said(pages.lines(at(20, ScriptedLive()))), "there is one wave"
+    assert "space   go on" in said(pages.lines(at(20, wished=Wish.PAUSE)))
+    assert said(pages.lines(RunState(ScriptedLive()))).startswith("Nothing was done yet.")
 
 
 def test_the_dialog_says_what_goes_past_a_budget() -> None:
@@ -411,4 +421,4 @@ def test_a_drain_after_which_not_all_is_ready_has_one_sign_wherever_it_is_told()
     ):
         state = at(20)
         state.outcome = outcome
-        assert words.line(state).startswith(sign) and said(list(summary(state))).startswith(sign)
+        assert sheets.line(state).startswith(sign) and said(list(summary(state))).startswith(sign)

@@ -12,10 +12,11 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import RunSummary
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.flows.run.draining import Wish
-from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.opening import Progress
-from kubectl_eksdoc.tui.run.desk import Kind, Outcome
-from kubectl_eksdoc.tui.run.keys import RUN_KEYS
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from kubectl_eksdoc.tui.run.pages import LogPage
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import Stage

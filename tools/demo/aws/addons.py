@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.embedded.demo.files import read
+from kubectl_eksdoc.embedded.demo.reader import read
 from tools.demo.aws.catalogue import OFFERED, cluster_versions, offered
 from tools.demo.aws.names import VERSION, Params, arn, at, given, our_cluster, role
 from tools.demo.aws.refused import invalid, missing

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.kinds import Resource
 from tools.demo.aws.names import role
 from tools.demo.meta import Json, ago

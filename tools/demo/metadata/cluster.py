@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.kinds import Resource
 from tools.demo import cluster, incidents
 from tools.demo.meta import Json

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.kinds import Resource
 from tools.demo import dns_logs
 from tools.demo.interruption import cluster as interruption

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.host.documents.plain_yaml import yaml_as_go_reads_it
+from kubectl_eksdoc.host.documents import yaml_as_go_reads_it
 from tools.krew.lint.decoding import decoded
 from tools.krew.lint.model import PluginManifest
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.rules.api.ownership.items import step_of
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step, keys_of, shown
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.places import Place
-from kubectl_eksdoc.core.rules.keeping.secrets import printed
+from kubectl_eksdoc.core.rules.keeping import printed
 
 
 @dataclass(frozen=True, slots=True, order=True)

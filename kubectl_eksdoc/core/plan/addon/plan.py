@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.findings import Finding, in_order
-from kubectl_eksdoc.core.model.named import named
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.circumstances import circumstances
 from kubectl_eksdoc.core.plan.addon.corefile import corefile
 from kubectl_eksdoc.core.plan.addon.expected import Update
@@ -19,7 +21,7 @@ from kubectl_eksdoc.core.plan.addon.merging import Missing, leaves, merged, with
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered, role_rendered
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
-from kubectl_eksdoc.core.rules.keeping.digests import has_digest
+from kubectl_eksdoc.core.rules.keeping import has_digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Collection
 
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
 from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.metadata.against import KIN as OF_IMDS
+from kubectl_eksdoc.core.plan.metadata.plan import KIN as OF_IMDS
 
 AS_ONE = frozenset({Need.PLAN_DNS, Need.PLAN_INTERRUPTION})
 """Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from kubectl_eksdoc.core.model import opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, Resource
@@ -45,7 +45,7 @@ def known_codes() -> tuple[str, ...]:
     return tuple(code.name for code in CODES)
 
 
-_NEED_OF = {opt_ins.HELM_RELEASES.name: Need.HELM}
+_NEED_OF = {permissions.HELM_RELEASES.name: Need.HELM}
 
 
 def chosen(only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()) -> tuple[Check, ...]:

@@ -2,22 +2,216 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.dns.judging.configured import NO_START
+from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
+from kubectl_eksdoc.core.plan.dns.judging.configured import LOOK
+from kubectl_eksdoc.core.plan.dns.judging.configured import place_elsewhere
+from kubectl_eksdoc.core.plan.dns.judging.configured import set_to
+from collections.abc import Iterator, Sequence
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
+from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
+from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
+from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import reached
 from kubectl_eksdoc.core.model.kinds import NODES
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging import clients, configured, failing, lasting, leaving, placed
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging import configured, failing, leaving, placed
+from kubectl_eksdoc.core.plan.dns.judging import configured as clients
+from kubectl_eksdoc.core.plan.dns.judging import failing as lasting
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending, ending
-from kubectl_eksdoc.core.plan.dns.judging.subjects import ADDON, DEPLOYMENT, not_read
-from kubectl_eksdoc.core.plan.dns.order import Step, steps
-from kubectl_eksdoc.core.plan.dns.outlook import outlook
+from kubectl_eksdoc.core.plan.dns.judging.configured import ADDON
+from kubectl_eksdoc.core.plan.dns.judging.configured import DEPLOYMENT
+from kubectl_eksdoc.core.plan.dns.judging.configured import not_read
+
+
+# In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
+#
+# A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each old
+# pod leaves with the lameduck that it has; the queue is for the nodes' next notice, and Karpenter restarts for it.
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
+    decide."""
+
+    what: str
+    why: str
+    moves: str
+    command: str = ""
+
+
+_FIRST_AID = (codes.FAILING, codes.NOT_SERVING)
+
+
+def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) -> tuple[Step, ...]:
+    """Of what fails; () where there is nothing to mend."""
+    failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
+    found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
+    broken = [failing[code] for code in NO_START if code in failing]
+    found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
+    if broken:
+        return (*found, _look_again())
+    doubted = (each for each in findings if each.code is codes.LAMEDUCK_SHORT)
+    lameduck = next(doubted, failing.get(codes.LAMEDUCK_LONG))
+    if lameduck is not None and not end.advised_s:
+        found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
+    elif lameduck is not None:
+        found.append(
+            Step(
+                f"Set lameduck to {end.advised_s} s.",
+                "pods that end after it answer until every node sends elsewhere",
+                "nothing; CoreDNS reloads its Corefile within two minutes",
+                set_to(end.advised_s),
+            )
+        )
+    if codes.TOO_FEW in failing and failing[codes.TOO_FEW].severity is Severity.HIGH and codes.FAILING not in failing:
+        found.append(_of_remedy(failing[codes.TOO_FEW], moves="nothing"))
+    if codes.NO_BUDGET in failing:
+        found.append(_of_remedy(failing[codes.NO_BUDGET], moves="nothing"))
+    if codes.ON_SPOT in failing or codes.TOGETHER in failing:
+        spot = codes.ON_SPOT in failing
+        found.append(
+            Step(
+                "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
+                "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
+                "each of its pods once, one at a time",
+                place_elsewhere(self_managed),
+            )
+        )
+    if codes.NOTICES in failing:
+        found.append(
+            Step(
+                "Have Karpenter receive Spot interruption events.",
+                "all other pods on Spot nodes are terminated without SIGTERM, too",
+                "no node; Karpenter itself restarts",
+                _command(failing[codes.NOTICES]),
+            )
+        )
+    return tuple(found)
+
+
+def _look_again() -> Step:
+    return Step(
+        "Look again before anything else.",
+        "whatever else is to mend makes pods anew, and with this Corefile none of them comes up",
+        "nothing",
+        LOOK,
+    )
+
+
+def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> Step:
+    remedy = finding.remedy[number]
+    return Step(remedy.text, finding.message, moves, remedy.command)
+
+
+def _command(finding: Finding) -> str:
+    return next((each.command for each in finding.remedy if each.command), "")
+
+
+# What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout.
+
+
+def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """A sentence for each thing that will go wrong; () where nothing is known to."""
+    return tuple(_sentences(facts, end, {each.code for each in findings if each.status is Status.FAIL}))
+
+
+def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[str]:
+    ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
+    if not ready:
+        return  # nobody answers as it is
+    asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
+    if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown):
+        yield (
+            f"At each drain, update or scale-down, for {end.budget.propagation}, "
+            f"{asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
+        )
+    if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
+        yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
+    yield from _taken_back(facts, [each for each in on_spot(facts) if each[0] in ready], len(ready))
+
+
+def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -> Iterator[str]:
+    if not spot:
+        return
+    unheard = [node for _, node in spot if _unheard(facts, node)]
+    if unheard:
+        late_s = not_ready_after_s(facts.cluster.identity.server_version)
+        yield _dying([each for each in spot if _unheard(facts, each[1])], every, late_s)
+        rest = [each for each in spot if not _unheard(facts, each[1])]
+        yield from _taken_back(facts, rest, every)
+        return
+    nodes = sorted({node.name for _, node in spot})
+    counted = f"{every} CoreDNS pod{'' if every == 1 else 's'}"
+    there = f"{len(spot)} of {counted}"
+    if _doubted(facts, [node for _, node in spot]):
+        yield (
+            f"When EC2 takes back {_or(nodes)}: whether somebody drains it is not known; if nobody does, {there} "
+            f"{'is' if len(spot) == 1 else 'are'} terminated without SIGTERM (confidence: medium), and no lameduck "
+            "helps."
+        )
+        return
+    yield (
+        f"When EC2 takes back {_or(nodes)}: somebody drains it within two minutes, critical pods last; CoreDNS "
+        "leaves as at any drain, if the others are gone in time."
+    )
+
+
+def _dying(spot: Sequence[tuple[Pod, Node]], every: int, not_ready_after_s: int) -> str:
+    """Of nodes that nobody drains."""
+    nodes = sorted({node.name for _, node in spot})
+    there = f"{len(spot)} of {every} CoreDNS pod{'' if every == 1 else 's'}"
+    share = f"all lookups fail ({there})" if len(spot) == every else f"{len(spot)} of {every} lookups fail"
+    if len(nodes) > 1:
+        share = f"its part of the lookups fails ({there} are on such nodes)"
+    return (
+        f"When EC2 takes back {_or(nodes)}: it is not drained, CoreDNS is terminated without SIGTERM (confidence: "
+        f"medium), and {share} until the node counts as gone, about {not_ready_after_s} s; each of them waits "
+        f"{CLIENT_S} s first."
+    )
+
+
+def _doubted(facts: DnsFacts, nodes: Sequence[Node]) -> bool:
+    owners = {node.owner for node in nodes}
+    if owners & {NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL}:
+        return True
+    return NodeOwner.KARPENTER in owners and isinstance(facts.notices, Unknown)
+
+
+def _unheard(facts: DnsFacts, node: Node) -> bool:
+    """Known to be so."""
+    told = facts.notices
+    return node.owner is NodeOwner.KARPENTER and not isinstance(told, Unknown) and not told.heard
+
+
+def _or(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +265,10 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
         yield not_read("the configuration of the add-on", facts.addon.values, ADDON)
     yield from configured.judged(facts)
     yield from leaving.judged(facts)
-    yield from lasting.judged(facts)
+    yield from lasting.judged_lasting(facts)
     yield from failing.judged(facts)
     yield from placed.judged(facts)
-    yield from clients.judged(facts)
+    yield from clients.judged_clients(facts)
     yield from _elsewhere(facts)
 
 

@@ -7,16 +7,24 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, Rule, Target
-from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
-from kubectl_eksdoc.core.rules import karpenter_versions as versions
-from kubectl_eksdoc.core.rules.event_patterns import about, matches
-from kubectl_eksdoc.core.rules.iam_policies import Asked, Fits, Ruling, Says, judged
-from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
+from kubectl_eksdoc.core.rules import interruption as versions
+from kubectl_eksdoc.core.rules.interruption import about
+from kubectl_eksdoc.core.rules.interruption import matches
+from kubectl_eksdoc.core.rules.iam import Asked
+from kubectl_eksdoc.core.rules.iam import Fits
+from kubectl_eksdoc.core.rules.iam import Ruling
+from kubectl_eksdoc.core.rules.iam import Says
+from kubectl_eksdoc.core.rules.iam import judged
+from kubectl_eksdoc.core.rules.interruption import EventKind
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")

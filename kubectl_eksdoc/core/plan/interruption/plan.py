@@ -6,25 +6,39 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import in_turn, shell
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.missing_rights import allow, as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption import delivery, outage, rights, signs
-from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.handlers import Handler, handler_findings, handlers
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.rights import Handler
+from kubectl_eksdoc.core.plan.interruption.rights import handler_findings
+from kubectl_eksdoc.core.plan.interruption.rights import handlers
 from kubectl_eksdoc.core.plan.interruption.links import Link, handled
 from kubectl_eksdoc.core.plan.interruption.outage import Outage
-from kubectl_eksdoc.core.plan.interruption.repair.missing import Missing, missing
-from kubectl_eksdoc.core.plan.interruption.repair.stack import FILE, creates
-from kubectl_eksdoc.core.plan.interruption.setting import setting_link
+from kubectl_eksdoc.core.plan.interruption.repair import Missing
+from kubectl_eksdoc.core.plan.interruption.repair import missing as missing_missing
+from kubectl_eksdoc.core.plan.interruption.repair import FILE
+from kubectl_eksdoc.core.plan.interruption.repair import creates
+from kubectl_eksdoc.core.plan.interruption.installs import setting_link
 from kubectl_eksdoc.core.plan.interruption.spot import spot_nodes
-from kubectl_eksdoc.core.rules.karpenter_versions import SPOT
+from kubectl_eksdoc.core.rules.interruption import SPOT
+from dataclasses import replace
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.permissions import how_to
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +110,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
         *handler_findings(facts.cluster, there, by_karpenter),
         *outage.others_spot(facts, {name for each in there for name in each.ready}),
     ]
-    needed = missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
+    needed = missing_missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
     stack = stack_name(facts, wish)
     told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
     return InterruptionPlan(facts, links, foreseen, there, told, needed, stack)
@@ -314,3 +328,22 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
             "a second Karpenter, which was not looked at",
             missing="how it is configured",
         )
+
+
+# Signs that could not be read for want of a right. Several signs tell of the same, and where others do, no finding is
+# unknown: so it is said beside them.
+
+
+def missing(facts: InterruptionFacts) -> tuple[str, ...]:
+    """The rights, sorted: ``get pods/proxy``, ``list events``."""
+    install = facts.install
+    of_install = (install.config_map, install.irsa) if isinstance(install, KarpenterInstall) else (install,)
+    signs = (facts.events, *facts.metrics.values(), *facts.logs.values(), *of_install)
+    return tuple(sorted({each.missing for each in signs if isinstance(each, Unknown) and each.missing}))
+
+
+def noted(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
+    """With a note of each."""
+    told = "what it tells of interruptions is not known"
+    notes = (". ".join(filter(None, (f"missing right {each}: {told}", how_to(each)))) for each in missing(facts))
+    return replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *notes))))

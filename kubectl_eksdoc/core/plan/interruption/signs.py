@@ -16,13 +16,15 @@ from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Queue
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.pods import pod_count
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
-from kubectl_eksdoc.core.rules import karpenter_versions as versions
+from kubectl_eksdoc.core.rules import interruption as versions
 
 FAILED = ("failed to create valid sqs provider", "creating sqs provider")
 ALIVE = "initiating delete from interruption message"

@@ -12,8 +12,8 @@ from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
-from kubectl_eksdoc.core.plan.pod_owner import owner_of
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
+from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.guards import matching
 
 NOTICE_S = 120

@@ -2,25 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.pods import pod_count
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
+from kubectl_eksdoc.core.plan.metadata.affected import cut_off
+from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.judging import reasons, some
+from kubectl_eksdoc.core.plan.probes import owner_of
+from kubectl_eksdoc.core.rules.metadata_service import Verdict, of_group_by_eks, verdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding, in_order, reached
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import reached
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST, AffectedPod, Effect, Judged, cut_off
-from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike, nodes_alike
-from kubectl_eksdoc.core.plan.metadata.inside import Inside, fails
+from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
+from kubectl_eksdoc.core.plan.metadata.affected import Effect
+from kubectl_eksdoc.core.plan.metadata.affected import Judged
+from kubectl_eksdoc.core.plan.metadata.affected import cut_off
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.sources import nodes_alike
+from kubectl_eksdoc.core.plan.metadata.affected import Inside
+from kubectl_eksdoc.core.plan.metadata.affected import fails
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole
 from kubectl_eksdoc.core.plan.metadata.programs import program_of
 from kubectl_eksdoc.core.plan.metadata.sources import Service
-from kubectl_eksdoc.core.plan.metadata.successor import judged_successor, on_successor
 from kubectl_eksdoc.core.rules.metadata_service import HOST, Verdict, verdict
 from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
+from collections.abc import Mapping
+from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.earlier import Earlier
+from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.core.plan.since.comparing import since
+from kubectl_eksdoc.core.plan.since.side import Of
+from kubectl_eksdoc.core.plan.since.side import made_earlier
+from kubectl_eksdoc.core.plan.since.side import needs_of
+from kubectl_eksdoc.core.plan.since.side import read_of
+from kubectl_eksdoc.core.plan.since.side import Scope
+from kubectl_eksdoc.core.plan.since.side import Side
+
+
+# The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
+
+
+_NAMED = 3
+
+
+def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> Verdict | None:
+    """What pods find there; None where none is known to come, or where that is nothing new to them."""
+    group = facts.told.node_groups.get(alike.name) if alike.owner is NodeOwner.MANAGED else None
+    if not isinstance(group, NodeGroup) or group.template is not None or not group.ami_type.startswith("AL2_"):
+        return None
+    said = of_group_by_eks(Assumed(image=AL2023).ami_type(group.ami_type))
+    if facts.assumed is not None or cut_off(alike.here, alike.later) or not isinstance(said, SaidOptions):
+        return None
+    found = verdict(MetadataOptions(said.tokens, said.hop_limit or 1), hops)
+    return found if cut_off(found) else None
+
+
+def judged_successor(name: str, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
+    """Of the node group of that name, and those of its pods that are affected there."""
+    sure = [each for each in affected if each.effect in (Effect.WILL_BREAK, Effect.BROKEN)]
+    found = sure or [each for each in affected if each.effect is Effect.POSSIBLE]
+    if not found:
+        return
+    named = sorted({str(owner_of(each.pod)) for each in found})
+    whose = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+    yield Finding(
+        codes.SUCCESSOR,
+        Severity.HIGH if sure else Severity.LOW,
+        Status.FAIL if sure else Status.UNKNOWN,
+        Subject("NodeGroup", name),
+        "an AL2023 node group in its place comes with hop limit 1 and IMDSv2 required: "
+        f"{pod_count(len(found))} {'would break' if sure else 'may need it'} there ({whose})",
+        tuple(some(reasons(found))),
+        (
+            Remedy(
+                "Give them a role of their own, a region and a VPC before you move to AL2023, or set the hop limit of "
+                "the new group to 2 in a launch template of your own.",
+                shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", name, "--assume", f"ami={AL2023}"),
+                When.TOMORROW,
+            ),
+        ),
+        "" if sure else "what they ask the service for",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +212,59 @@ _NOT_LOOKED = Inside()
 
 def _alike(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.key
+
+
+# Who reaches the metadata service against an earlier answer: which nodes and pods either was about.
+
+
+_OPEN = frozenset({codes.NODES_UNKNOWN.name, codes.ROLES_UNKNOWN.name, codes.PODS_UNREAD.name})
+KIN = {
+    code.name: _OPEN
+    for code in (
+        codes.PODS_BROKEN,
+        codes.PODS_WILL_BREAK,
+        codes.NEXT_DIFFERS,
+        codes.PODS_POSSIBLE,
+        codes.ROLES_UNKNOWN,
+    )
+}
+"""Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly
+need it hides nothing."""
+
+_NEEDS = needs_of(codes.ALL)
+_KNOWN = frozenset(_NEEDS)
+"""What an older version may have found besides, nobody looks for here."""
+
+_NODES, _GROUPS = "node", "nodegroup"
+
+
+def against(earlier: Earlier, cluster: Cluster, plan: MetadataPlan, options: Mapping[str, object]) -> Since:
+    """
+    Raises:
+        BaselineError: the earlier answer is of another cluster.
+    """
+    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_scope(earlier.options), kin=KIN)
+    found = tuple(map(outline_of, plan.findings))
+    now = Side(found, codes=_KNOWN, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
+    return since(earlier, cluster, then, now, options)
+
+
+def as_earlier(of: Of, cluster: Cluster, plan: MetadataPlan) -> Earlier:
+    """`plan` of what was read earlier, as its own document is read."""
+    return made_earlier(of, cluster, plan.findings)
+
+
+def _scope(options: Mapping[str, object]) -> Scope | None:
+    """What is chosen twice, by name and by group, is less than either, and as much only as itself."""
+    pod, nodes, groups = options.get("pod"), _many(options.get(_NODES)), _many(options.get(_GROUPS))
+    if pod:
+        return frozenset({("Pod", f"{options.get('namespace') or ''}/{pod}")})
+    if nodes and groups:
+        return frozenset({("both", f"{sorted(nodes)} of {sorted(groups)}")})
+    if nodes:
+        return frozenset(("Node", name) for name in nodes)
+    return frozenset((_GROUPS, name) for name in groups) or None
+
+
+def _many(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else []

@@ -7,10 +7,16 @@ from collections.abc import Iterator, Mapping
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.asked import asked_differently
-from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since, rank
-from kubectl_eksdoc.core.plan.since.pairing import Pair, Said, pairs
-from kubectl_eksdoc.core.plan.since.same_cluster import Sameness, kinship
+from kubectl_eksdoc.core.plan.since.changes import asked_differently
+from kubectl_eksdoc.core.plan.since.changes import Became
+from kubectl_eksdoc.core.plan.since.changes import FindingSince
+from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import rank
+from kubectl_eksdoc.core.plan.since.changes import Pair
+from kubectl_eksdoc.core.plan.since.changes import Said
+from kubectl_eksdoc.core.plan.since.changes import pairs
+from kubectl_eksdoc.core.plan.since.side import Sameness
+from kubectl_eksdoc.core.plan.since.side import kinship
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.errors import BaselineError
 

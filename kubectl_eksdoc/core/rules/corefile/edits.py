@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Token
+from kubectl_eksdoc.core.model.coredns import Block
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.model.coredns import Directive
+from kubectl_eksdoc.core.model.coredns import Import
+from kubectl_eksdoc.core.model.coredns import Token
 from kubectl_eksdoc.core.rules.corefile.plugins import health_plugins, lameducks, unread
+import hashlib
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model.coredns import Block
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.model.coredns import Directive
+from kubectl_eksdoc.core.model.coredns import Import
+from kubectl_eksdoc.core.model.coredns import Token
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.coredns import COREFILE
+from kubectl_eksdoc.core.model.coredns import NAME
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+
 
 _STEP = "    "
 """By so much a line is moved in where nothing shows how the others are."""
@@ -116,3 +134,87 @@ def _changed(text: str, changes: list[_Change]) -> str:
     for each in sorted(changes, key=lambda each: each.start, reverse=True):
         text = text[: each.start] + each.put + text[each.end :]
     return text
+
+
+# The sum by which CoreDNS tells which Corefile it runs: in a line of its log, and in a metric.
+#
+# It is none of the text: it is that of the parsed blocks as Go prints them in JSON, SHA-512 now and MD5 in older
+# versions. So spaces within a line do not change it, and a line more does. Sources: coredns, plugin/reload/reload.go
+# (parse); github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Held against the sums that CoreDNS
+# prints for the Corefile of kubeadm.
+
+
+def sums(corefile: Corefile) -> tuple[str, ...]:
+    """Each by which a version of CoreDNS may call it, in hexadecimal digits; () where the text does not tell it: a file
+    is imported, or the environment is asked."""
+    blocks = [_block(corefile, block) for block in corefile.servers]
+    if corefile.imports or any(block is None for block in blocks):
+        return ()
+    printed = f"[{','.join(block for block in blocks if block is not None)}]".encode("utf-8", "replace")
+    return hashlib.sha512(printed).hexdigest(), hashlib.md5(printed, usedforsecurity=False).hexdigest()
+
+
+def _block(corefile: Corefile, block: Block) -> str | None:
+    tokens: dict[str, list[Token]] = {}
+    for each in corefile.whole(block):
+        if isinstance(each, Import) or _imports(each):
+            return None
+        tokens.setdefault(each.name, []).extend(each.tokens)
+    if any(token.environment for token in (*block.keys, *(one for every in tokens.values() for one in every))):
+        return None
+    keys = ",".join(_string(key.text) for key in block.keys)
+    plugins = ",".join(f"{_string(name)}:{_tokens(tokens[name])}" for name in sorted(tokens))
+    return f'{{"Keys":[{keys}],"Tokens":{{{plugins}}}}}'
+
+
+def _imports(directive: Directive) -> bool:
+    """Within its block, where CoreDNS puts in what is imported."""
+    lines = [token.line for token in directive.tokens]
+    return any(
+        token.text == "import" and token.line != before
+        for token, before in zip(directive.tokens[1:], lines, strict=False)
+    )
+
+
+def _tokens(tokens: Iterable[Token]) -> str:
+    found = (f'{{"File":"","Line":{token.line},"Text":{_string(token.text)}}}' for token in tokens)
+    return f"[{','.join(found)}]"
+
+
+_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_BY_NUMBER = frozenset("<>&\u2028\u2029")
+"""Escaped though JSON does not ask for it (encoding/json, HTMLEscape)."""
+
+
+def _string(text: str) -> str:
+    return '"' + "".join(map(_sign, text)) + '"'
+
+
+def _sign(sign: str) -> str:
+    if sign in _ESCAPED:
+        return _ESCAPED[sign]
+    return f"\\u{ord(sign):04x}" if sign < " " or sign in _BY_NUMBER else sign
+
+
+# The ConfigMap that has the Corefile: its text, and which clients own it.
+
+
+CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
+TEXT = ("f:data", f"f:{COREFILE}")
+"""The path of the text in managedFields."""
+EKS = "eks"
+"""The field manager of EKS's add-ons."""
+
+
+def text_of(config: Doc) -> str | None:
+    """None where it has none."""
+    text = at(config, "data", COREFILE)
+    return text if isinstance(text, str) else None
+
+
+def owners_of(doc: Doc, path: tuple[str, ...] = TEXT) -> tuple[str, ...]:
+    """Managers of that field, sorted; none where the managedFields do not tell."""
+    try:
+        return tuple(sorted({owner.manager for owner, entry in read(doc).items() if path in entry.fields}))
+    except MalformedEntries:
+        return ()

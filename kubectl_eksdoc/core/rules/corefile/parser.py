@@ -3,12 +3,220 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from kubectl_eksdoc.core.model.coredns import Token
+from collections.abc import Sequence
+from kubectl_eksdoc.core.model.coredns import Refusal
+from kubectl_eksdoc.core.model.coredns import Token
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from kubectl_eksdoc.core.model.coredns import Block
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.model.coredns import Directive
+from kubectl_eksdoc.core.model.coredns import Import
+from kubectl_eksdoc.core.model.coredns import Refusal
+from kubectl_eksdoc.core.model.coredns import Token
 
-from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Refusal, Token
-from kubectl_eksdoc.core.rules.corefile.dispenser import Dispenser, Refused
-from kubectl_eksdoc.core.rules.corefile.lexer import tokens
+
+# From text to tokens. Source: github.com/coredns/caddy, caddyfile/lexer.go.
+
+
+_COMMENT = re.compile(r"\S(?:[^\n]*\S)?")
+"""Between tokens there is nothing else but spaces."""
+_MARK = "\ufeff"
+"""A byte order mark at the beginning is passed over."""
+_NO_SPACE = "\x1c\x1d\x1e\x1f"
+"""Spaces for Python, and none for Go's unicode.IsSpace."""
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    """Every text has tokens: what is wrong with it only the parser finds.
+
+    Spaces part them, a ``#`` begins a comment wherever it stands outside of quotes, and a token that begins with a
+    quote goes on to the next one, over lines if need be; in it a backslash escapes a quote and nothing else.
+    """
+    return tuple(_tokens(text))
+
+
+def without_comments(text: str, instead: Callable[[str], str]) -> str:
+    """`text` with ``#`` and `instead` of each comment, on the same lines: what `instead` returns has no space."""
+    parts, at = [], 1 if text.startswith(_MARK) else 0
+    parts.append(text[:at])
+    for token in (*tokens(text), None):
+        between = text[at : len(text) if token is None else token.start]
+        parts.append(_COMMENT.sub(lambda found: f"#{instead(found.group())}", between))
+        if token is not None:
+            parts.append(text[token.start : token.end])
+            at = token.end
+    return "".join(parts)
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at, line = (1 if text.startswith(_MARK) else 0), 1
+    while True:
+        token, at, line = _next(text, at, line)
+        if token is None:
+            return
+        yield token
+
+
+def _next(text: str, at: int, line: int) -> tuple[Token | None, int, int]:
+    """The next token, where to go on, and the line there. A comment ends with its line or, behind a token that touches
+    it, at the first space: that is how the lexer forgets that it was in one."""
+    comment = False
+    start, begun, value = at, line, ""
+    while at < len(text):
+        sign = text[at]
+        if sign.isspace() and sign not in _NO_SPACE:
+            at += 1
+            if sign == "\r":
+                continue
+            ends = Token(value, begun, start, _end(text, start, at - 1)) if value else None
+            if sign == "\n":
+                line += 1
+                comment = False
+            if ends is not None:
+                return ends, at, line
+            continue
+        comment = comment or sign == "#"
+        if not comment:
+            if not value:
+                start, begun = at, line
+                if sign == '"':
+                    return _quoted(text, at, line)
+            value += sign
+        at += 1
+    return (Token(value, begun, start, _end(text, start, at)) if value else None), at, line
+
+
+def _end(text: str, start: int, at: int) -> int:
+    """Without a comment that touches it, and without the carriage return of its line end."""
+    comment = text.find("#", start, at)
+    at = comment if comment >= 0 else at
+    while text[at - 1] == "\r":
+        at -= 1
+    return at
+
+
+def _quoted(text: str, start: int, begun: int) -> tuple[Token | None, int, int]:
+    value, escaped, line = "", False, begun
+    for at in range(start + 1, len(text)):
+        sign = text[at]
+        if not escaped and sign == "\\":
+            escaped = True
+            continue
+        if not escaped and sign == '"':
+            return Token(value, begun, start, at + 1), at + 1, line
+        line += sign == "\n"
+        value += f"\\{sign}" if escaped and sign != '"' else sign
+        escaped = False
+    return (Token(value, begun, start, len(text)) if value else None), len(text), line
+
+
+# How plugins walk over their tokens. Source: github.com/coredns/caddy, caddyfile/dispenser.go.
+
+
+class Refused(Exception):
+    """CoreDNS does not start with it."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+class Dispenser:
+    """Mutable: it stands at one of the tokens, at first before them."""
+
+    def __init__(self, tokens: Sequence[Token], plugin: str = "") -> None:
+        self._tokens = tokens
+        self._plugin = plugin
+        self._at = -1
+        self._depth = 0
+
+    @property
+    def token(self) -> Token:
+        return self._tokens[self._at]
+
+    @property
+    def value(self) -> str:
+        return self.token.text if 0 <= self._at < len(self._tokens) else ""
+
+    def next(self) -> bool:
+        if self._at < len(self._tokens) - 1:
+            self._at += 1
+            return True
+        return False
+
+    def back(self) -> None:
+        self._at -= 1
+
+    def next_argument(self) -> bool:
+        """The next token, if it stands on the same line."""
+        if self._at < 0:
+            self._at += 1
+            return True
+        if self._at < len(self._tokens) - 1 and self.token.last_line == self._tokens[self._at + 1].line:
+            self._at += 1
+            return True
+        return False
+
+    def arguments(self) -> list[Token]:
+        """All that are left on this line, up to an opening brace."""
+        found = []
+        while self.next_argument():
+            if self.value == "{":
+                self.back()
+                break
+            found.append(self.token)
+        return found
+
+    def next_in_block(self) -> bool:
+        """Into a block that is opened on this line, and on in it, until it is closed."""
+        if self._depth > 0:
+            self.next()
+            if self.value == "}":
+                self._depth -= 1
+                return False
+            return True
+        if not self.next_argument():
+            return False
+        if self.value != "{":
+            self.back()
+            return False
+        self.next()
+        if self.value == "}":
+            return False
+        self._depth += 1
+        return True
+
+    @property
+    def on_new_line(self) -> bool:
+        if self._at <= 0:
+            return True
+        return self._tokens[self._at - 1].last_line < self.token.line
+
+    def argument_error(self) -> Refused:
+        if self.value == "{":
+            return self.error("Unexpected token '{', expecting argument")
+        return self.error(f"Wrong argument count or unexpected line ending after '{self.value}'")
+
+    def error(self, said: str) -> Refused:
+        return Refused(Refusal(f"Error during parsing: {said}", self._line, self._plugin))
+
+    def syntax_error(self, expected: str) -> Refused:
+        return Refused(
+            Refusal(f"Syntax error: Unexpected token '{self.value}', expecting '{expected}'", self._line, self._plugin)
+        )
+
+    def plain_error(self, said: str) -> Refused:
+        """In words of the plugin's own, which name no line."""
+        return Refused(Refusal(said, 0, self._plugin))
+
+    @property
+    def _line(self) -> int:
+        return self._tokens[self._at].line if 0 <= self._at < len(self._tokens) else 0
+
 
 _VARIABLE = re.compile(r"\{\$([^{}]+)\}|\{%([^{}]+)%\}")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.skew import kube_proxy_skew

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.rules.keeping.digests import Digests
+from kubectl_eksdoc.core.rules.keeping import Digests
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.pods import Pod
 
 WORKLOADS = ("DaemonSet", "Deployment")

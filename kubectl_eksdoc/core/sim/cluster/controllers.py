@@ -6,12 +6,80 @@ is why real controllers leave out what lies between, and so do these.
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
-
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, Store, What
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import What
+from collections import Counter
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.errors import UsageError
+
+
+# What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
+
+
+Deed = Callable[[], object]
+
+
+class Agenda:
+    """Mutable. `now` is the virtual time; it only moves by `run_until` and `next`. `before_each` is called before each
+    thing to do, which stays to be done if it raises."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self._seconds = 0.0
+        self._queue: list[tuple[float, int, Deed]] = []
+        self._number = 0
+        self.before_each: Deed | None = None
+
+    @property
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self._seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return self._seconds
+
+    @property
+    def due_s(self) -> float | None:
+        """When the next thing happens, in seconds since the start; None if nothing does."""
+        return self._queue[0][0] if self._queue else None
+
+    def after(self, seconds: float, deed: Deed) -> None:
+        """Have `deed` done so much later, after whatever is due then already."""
+        self._number += 1
+        heapq.heappush(self._queue, (self._seconds + max(0.0, seconds), self._number, deed))
+
+    def next(self) -> bool:
+        """Do the next thing, at its time; False if there is none."""
+        if not self._queue:
+            return False
+        if self.before_each is not None:
+            self.before_each()
+        self._seconds, _, deed = heapq.heappop(self._queue)
+        deed()
+        return True
+
+    def run_until(self, seconds: float) -> None:
+        """Do everything that is due up to then, and let the time be that."""
+        while self._queue and self._queue[0][0] <= seconds:
+            self.next()
+        self._seconds = max(self._seconds, seconds)
+
 
 RETRY_S = 0.5
 """A key whose writes were refused (another writer was faster, a webhook said no) is looked at again after this."""
@@ -106,3 +174,84 @@ class Loop:
             if self._pace_s:
                 break
         self._queue(())
+
+
+# An end for controllers that work without one: so much may be created and changed in an hour of virtual time.
+#
+# Validation leaves out the objects that are known to make them do so, as a template that its own selector does not take;
+# this is for what it does not know.
+
+
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In an hour, whatever the size of the cluster, and (`_each`) for each object that it has at first."""
+
+    created: int = 1_000
+    created_each: int = 20
+    changed: int = 50_000
+    changed_each: int = 1_000
+
+
+class WorkBudget:
+    """Watches over what is in `store` already, as time passes on `agenda`. Mutable."""
+
+    def __init__(self, store: Store, agenda: Agenda, limits: Limits = Limits()) -> None:
+        objects = sum(map(store.count, store.resources()))
+        self._agenda = agenda
+        self._until_s = 0.0
+        self._tallies = (
+            _Tally("created", limits.created + limits.created_each * objects),
+            _Tally("changed", limits.changed + limits.changed_each * objects),
+        )
+        store.listen(self._notice)
+        agenda.before_each = self._check
+
+    def _notice(self, change: Change) -> None:
+        if self._agenda.seconds >= self._until_s:
+            self._until_s = self._agenda.seconds + HOUR_S
+            for tally in self._tallies:
+                tally.begin()
+        self._tallies[change.what is not What.ADDED].add(change.item)
+
+    def _check(self) -> None:
+        """
+        Raises:
+            UsageError: it is used up.
+        """
+        for tally in self._tallies:
+            if tally.left < 0:
+                (cause, count), *_ = tally.causes.most_common(1)
+                raise UsageError(
+                    f"the simulated cluster does not come to rest: objects of {cause} were {tally.done} {count:,} "
+                    "times in an hour of virtual time",
+                    f"Rehearse without {cause}: leave it out of the dump, or correct its spec.",
+                )
+
+
+class _Tally:
+    """What was `done` to objects of each cause in this hour, and how much more may be. Mutable."""
+
+    def __init__(self, done: str, most: int) -> None:
+        self.done = done
+        self._most = most
+        self.begin()
+
+    def begin(self) -> None:
+        self.left = self._most
+        self.causes: Counter[str] = Counter()
+
+    def add(self, item: Item) -> None:
+        self.left -= 1
+        self.causes[_cause(item)] += 1
+
+
+def _cause(item: Item) -> str:
+    """The controller of an object, or the object itself."""
+    namespace, name = item.key
+    owners = at(item.doc, "metadata", "ownerReferences") or ()
+    owner: Doc = next((each for each in owners if each.get("controller")), {})
+    kind = owner.get("kind") or item.doc.get("kind") or item.resource
+    return f"{kind} {f'{namespace}/' if namespace else ''}{owner.get('name') or name}"

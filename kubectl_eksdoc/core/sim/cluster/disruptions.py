@@ -7,17 +7,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, CannotTell, sync
-from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT
+from kubectl_eksdoc.core.rules.budgets import CannotTell
+from kubectl_eksdoc.core.rules.budgets import sync
+from kubectl_eksdoc.core.sim.cluster.registry import with_condition
 from kubectl_eksdoc.core.sim.cluster.kubelets import none_is
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
-from kubectl_eksdoc.core.sim.cluster.times import rfc3339
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import rfc3339
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.rules.disruption_targets import BY_EVICTION, EVICTING, DisruptionTarget, after_sync, stale_in
+from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.sim.cluster.registry import put
+from kubectl_eksdoc.core.sim.cluster.registry import Facts
+from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import moment
+from kubectl_eksdoc.core.sim.cluster.store import rfc3339
+from collections.abc import Sequence
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, terminating
+from kubectl_eksdoc.core.rules.evictions import EvictionRequest
+from kubectl_eksdoc.core.rules.evictions import Stored
+from kubectl_eksdoc.core.rules.evictions import conflict
+from kubectl_eksdoc.core.rules.evictions import serve
+from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.rules.evictions import Why
+from kubectl_eksdoc.core.sim.cluster.registry import Facts
+from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
+from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, Roster
 
 
 class DisruptionController:
@@ -114,3 +150,152 @@ def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
             rfc3339(now),
         )
     return with_value(doc, ("status",), status)
+
+
+# The DisruptionTarget condition in pods' documents, and the part of the disruption controller that takes it back of
+# pods that nobody deleted.
+#
+# Source: pkg/controller/disruption/disruption.go (syncStalePodDisruption), pkg/api/v1/pod/util.go (UpdatePodCondition),
+# Kubernetes v1.36.
+
+
+TARGET = "DisruptionTarget"
+
+
+def disrupted(pod: Doc, reason: str, message: str, now: str) -> Doc:
+    """`pod` with the condition that says which controller is about to end it; the time stays if it held already."""
+    return _with_target(pod, _true(pod, reason, message, now), counted=True)
+
+
+def evicted(pod: Doc, now: str) -> Doc:
+    """`pod` as the eviction endpoint marks it, which does not say of which generation it speaks."""
+    return _with_target(pod, _true(pod, BY_EVICTION, EVICTING, now), counted=False)
+
+
+def _true(pod: Doc, reason: str, message: str, now: str) -> Doc:
+    held = condition(pod, TARGET) or {}
+    since = held.get("lastTransitionTime", now) if held.get("status") == "True" else now
+    return {"status": "True", "lastTransitionTime": since, "reason": reason, "message": message}
+
+
+class StaleTargets:
+    """A `Controller` whose keys are pods'."""
+
+    resources = (REGISTRY_PODS,)
+
+    def __init__(self, registry: Registry, facts: Facts) -> None:
+        self._registry = registry
+        self._facts = facts
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.what is not What.DELETED and not change.item.leaving and condition(change.item.doc, TARGET):
+            yield change.item.key
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(REGISTRY_PODS, key)
+        if item is None:
+            return None
+        pod, held, now = self._facts.pod(item), _held(item.doc), self._registry.agenda.now
+        left = stale_in(pod, held, now)
+        if left is None or left.total_seconds() > 0:
+            return None if left is None else left.total_seconds()
+        taken = after_sync(pod, held, now)
+        assert taken is not None, "it was held"
+        doc = _with_target(item.doc, {"status": taken.status, "lastTransitionTime": rfc3339(now)}, counted=True)
+        self._registry.update(item, doc, status=True)
+        return None
+
+
+def _held(pod: Doc) -> DisruptionTarget | None:
+    held = condition(pod, TARGET)
+    if held is None:
+        return None
+    since = held.get("lastTransitionTime")
+    return DisruptionTarget(str(held.get("status")), moment(since) if since else None, str(held.get("reason") or ""))
+
+
+def _with_target(pod: Doc, new: Doc, *, counted: bool) -> Doc:
+    """The condition is written anew as a whole."""
+    made = {"type": TARGET, "lastProbeTime": None, **new}
+    if counted and (generation := at(pod, "metadata", "generation")):
+        made["observedGeneration"] = generation
+    return with_value(pod, ("status", "conditions"), put(at(pod, "status", "conditions") or (), made))
+
+
+# The eviction subresource over the store: the rule is in `rules.eviction_requests`, here is what it reads and writes.
+#
+# Source: pkg/registry/core/pod/storage/eviction.go, Kubernetes v1.36.
+
+
+class Evictions:
+    """Serves evictions in one cluster."""
+
+    def __init__(self, registry: Registry, roster: Roster, facts: Facts) -> None:
+        self._registry = registry
+        self._roster = roster
+        self._facts = facts
+
+    def check_namespace(self, namespace: str, pod: str) -> None:
+        """The first thing that is looked at, before policies and budgets.
+
+        Raises:
+            Refusal: 403, the namespace is being deleted.
+        """
+        held = self._registry.store.get(NAMESPACES, ("", namespace))
+        if held is not None and held.leaving:
+            raise terminating(self._registry.traits[REGISTRY_PODS].named, pod, namespace)
+
+    def evict(self, request: EvictionRequest, grace_s: int | None = None) -> Answer:
+        """The endpoint's answer, after its effects.
+
+        Raises:
+            Refusal: admission refused it (a namespace that is being deleted).
+        """
+        self.check_namespace(request.namespace, request.url_name)
+        within = _Within(self._registry, self._roster, self._facts, request.namespace, grace_s)
+        return serve(request, within, self._registry.agenda.now)
+
+
+class _Within:
+    """One request's `EvictionStore`."""
+
+    def __init__(self, registry: Registry, roster: Roster, facts: Facts, namespace: str, grace_s: int | None) -> None:
+        self._registry = registry
+        self._roster = roster
+        self._facts = facts
+        self._namespace = namespace
+        self._grace_s = grace_s
+
+    def get(self, name: str) -> Stored | None:
+        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        return None if item is None else Stored(self._facts.pod(item), str(item.version))
+
+    def guards(self, pod: Pod) -> Sequence[Budget]:
+        return self._roster.guards(pod.namespace, pod.labels)
+
+    def budget(self, name: str) -> Budget | None:
+        return self._roster.budget((self._namespace, name))
+
+    def write(self, budget: Budget) -> bool:
+        item = self._registry.store.get(BUDGETS, (self._namespace, budget.name))
+        if item is None:
+            return False
+        written = with_status(item.doc, budget, self._registry.agenda.now)
+        self._registry.update(item, written, status=True)
+        return True
+
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        if item is None:
+            return Answer(404, Why.REQUEST, "NotFound", f'pods "{name}" not found')
+        refused = conflict(Stored(self._facts.pod(item), str(item.version)), uid, resource_version)
+        if refused is not None:
+            return refused
+        if not dry_run:
+            item = self._registry.update(item, evicted(item.doc, self._registry.now), status=True)
+        try:
+            self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
+        except Refusal as refusal:
+            said = refusal.status
+            return Answer(said.code, Why.REQUEST, said.reason, said.message)
+        return None

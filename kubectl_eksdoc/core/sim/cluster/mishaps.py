@@ -6,14 +6,32 @@ was anything to do it to.
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import without
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
-from kubectl_eksdoc.core.sim.cluster.conditions import condition, put
+from kubectl_eksdoc.core.rules.evictions import EvictionRequest
+from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.sim.cluster.registry import put
 from kubectl_eksdoc.core.sim.cluster.kubelets import NODES
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import PODS
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
 from kubectl_eksdoc.core.sim.cluster.store import Item
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.sim.cluster.chance import Chance
+from kubectl_eksdoc.core.sim.cluster.controllers import in_time
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace, none_is
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags, Workloads
+from collections.abc import Callable
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+
 
 HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """What a kubelet tells of its node."""
@@ -132,3 +150,131 @@ def _new(model: Doc, name: str) -> Doc:
         "spec": spec,
         "status": model.get("status") or {},
     }
+
+
+# A control plane that is started with troubles: mishaps at a time or now and then, pods that hang, budgets seen late.
+#
+# What befalls the cluster is told, so that whoever has to live with it can say why.
+
+
+EVERY_S = 60.0
+"""What happens by chance has it once in each of these."""
+
+
+class Befallen(NamedTuple):
+    """`at_s` of the agenda; `subject` is a node, a pod (ns/name), some pods or the control plane; `what` is what has
+    become of it."""
+
+    at_s: float
+    subject: str
+    what: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.subject} {self.what}"
+
+
+Note = Callable[[str, str], None]
+"""Called with the subject and what has become of it."""
+
+Mishap = Callable[[ControlPlane, Chance, Note], None]
+"""One thing that happens now; it notes what it did, and does nothing where there is nothing to do it to."""
+
+
+def as_it_is(pace: Pace) -> Pace:
+    return pace
+
+
+def joins() -> bool:
+    """Every node does that is asked for."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`mishap` happens once at `at_s` (virtual seconds from the start), or with the chance `share` in each minute
+    where `at_s` is None. `paced` makes another pace of the kubelets'. `stuck` pods never stop. `late_s`: how much
+    later the budgets' controller looks, asked each time, and whose pods' ends it does not see (`missed`); `joins`:
+    whether a node that is asked for comes."""
+
+    mishap: Mishap | None = None
+    at_s: float | None = None
+    share: float = 0.0
+    paced: Callable[[Pace], Pace] = as_it_is
+    stuck: Callable[[Pod], bool] = none_is
+    late_s: Callable[[], float] = in_time
+    joins: Callable[[], bool] = joins
+    missed: Callable[[Pod], bool] = none_is
+
+
+class Troubled:
+    """A control plane and its troubles. Mutable."""
+
+    def __init__(
+        self, plane: ControlPlane, troubles: Iterable[Trouble], told: Callable[[Befallen], object], seed: int = 0
+    ) -> None:
+        """`told` is called with all that befalls it."""
+        self._plane = plane
+        self._troubles = tuple(troubles)
+        self._told = told
+        self._seed = seed
+
+    def start(self, pace: Pace, workloads: Workloads, lags: Lags = Lags()) -> None:
+        """As `ControlPlane.start`."""
+        troubles, late_s = self._troubles, lags.disruptions_late_s
+        if troubles:
+            lags = replace(lags, disruptions_late_s=lambda: late_s() + sum(each.late_s() for each in troubles))
+            lags = replace(lags, missed=lambda pod: any(each.missed(pod) for each in troubles))
+        for each in troubles:
+            pace = each.paced(pace)
+        self._plane.start(pace, workloads, lags, lambda pod: any(each.stuck(pod) for each in troubles))
+        for place, each in enumerate(troubles):
+            if each.mishap is not None:
+                self._begin(each, each.mishap, Chance(self._seed * 1000 + place))
+
+    def joins(self) -> bool:
+        """Whether the node that is asked for now comes."""
+        answers = [each.joins() for each in self._troubles]  # each draws its chance, whatever the others say
+        return all(answers)
+
+    def _begin(self, trouble: Trouble, mishap: Mishap, chance: Chance) -> None:
+        plane = self._plane
+
+        def once() -> None:
+            mishap(plane, chance, self._note)
+
+        def now_and_then() -> None:
+            if chance.next() < trouble.share:
+                once()
+            plane.agenda.after(EVERY_S, now_and_then)
+
+        if trouble.at_s is None:
+            plane.agenda.after(EVERY_S, now_and_then)
+        else:
+            plane.agenda.after(trouble.at_s, once)
+
+    def _note(self, subject: str, what: str) -> None:
+        self._told(Befallen(self._plane.agenda.seconds, subject, what))
+
+
+# Paces at which some pods take longer than they should, or never come to an end.
+
+
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """A pace at which `which` pods take so many seconds more: `NEVER` for what they never do by themselves. Who never
+    stops is killed when the grace period is over."""
+
+    pace: Pace
+    which: Callable[[Pod], bool]
+    more_to_start_s: float = 0.0
+    more_to_stop_s: float = 0.0
+
+    def start_s(self, pod: Pod) -> float:
+        return self.pace.start_s(pod) + (self.more_to_start_s if self.which(pod) else 0.0)
+
+    def stop_s(self, pod: Pod) -> float:
+        return self.pace.stop_s(pod) + (self.more_to_stop_s if self.which(pod) else 0.0)
+
+    def run_s(self, pod: Pod) -> float:
+        return self.pace.run_s(pod)

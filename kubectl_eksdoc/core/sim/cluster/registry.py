@@ -9,16 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import without
 from kubectl_eksdoc.core.rules.api import statuses
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named
-from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
-from kubectl_eksdoc.core.sim.cluster.names import Names
-from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Stale, Store
-from kubectl_eksdoc.core.sim.cluster.times import later, rfc3339
-from kubectl_eksdoc.core.sim.cluster.traits import Traits
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
+from kubectl_eksdoc.core.sim.cluster.store import Names
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import Stale
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import later
+from kubectl_eksdoc.core.sim.cluster.store import rfc3339
+from kubectl_eksdoc.core.sim.cluster.store import Traits
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from typing import Protocol
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.sim.cluster.store import Item
+
 
 PODS = kinds.PODS.full_name
 NAMESPACES = kinds.NAMESPACES.full_name
@@ -261,3 +278,59 @@ def _with_propagation(doc: Doc, propagation: str | None) -> Doc:
     if holder is None or holder in there:
         return doc
     return with_value(doc, ("metadata", "finalizers"), [*there, holder])
+
+
+# Conditions in the status of any object: one of each type, and since when it is as it is.
+
+
+def condition(doc: Doc, kind: str) -> Doc | None:
+    """The condition of that type."""
+    return _find(at(doc, "status", "conditions") or (), kind)
+
+
+def put(conditions: Iterable[Doc], new: Doc) -> list[Doc]:
+    """`conditions` with `new` in the place of the one of its type, or at the end."""
+    held = list(conditions)
+    for i, each in enumerate(held):
+        if each.get("type") == new["type"]:
+            held[i] = new
+            return held
+    return [*held, new]
+
+
+def with_condition(conditions: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
+    """As `put`, what `new` does not say staying as it was. `lastTransitionTime` is `now` only if the condition's status
+    is another one (meta.SetStatusCondition)."""
+    conditions = list(conditions)
+    held = _find(conditions, str(new["type"])) or {}
+    since = held.get("lastTransitionTime", now) if held.get("status") == new["status"] else now
+    return put(conditions, {**held, **new, "lastTransitionTime": since})
+
+
+def _find(conditions: Iterable[Doc], kind: str) -> Doc | None:
+    return next((each for each in conditions if each.get("type") == kind), None)
+
+
+# What the rules need to know of stored objects: documents are turned into facts by whoever can decode them.
+
+
+class Facts(Protocol):
+    """The same item always gives the same fact. Whatever the API server accepts can be decoded."""
+
+    def pod(self, item: Item) -> Pod: ...
+
+    def node(self, item: Item) -> Node: ...
+
+    def budget(self, item: Item) -> Budget: ...
+
+    def workload(self, item: Item) -> Workload: ...
+
+    def claim(self, item: Item) -> Claim: ...
+
+    def volume(self, item: Item) -> PersistentVolume: ...
+
+    def storage_class(self, item: Item) -> StorageClass: ...
+
+    def csi_node(self, item: Item) -> CSINode: ...
+
+    def attachment(self, item: Item) -> VolumeAttachment: ...

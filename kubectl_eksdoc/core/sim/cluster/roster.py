@@ -12,9 +12,13 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.scales import Scales
-from kubectl_eksdoc.core.sim.cluster.facts import Facts
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, Store, What
+from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.core.sim.cluster.registry import Facts
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import What
 
 PODS = kinds.PODS.full_name
 BUDGETS = kinds.BUDGETS.full_name

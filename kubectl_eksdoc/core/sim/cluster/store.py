@@ -12,8 +12,17 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
-
 from kubectl_eksdoc.core.model.api_objects import Doc
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.api.statuses import Named
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from kubectl_eksdoc.core.rules.api.rfc3339 import parsed
+from kubectl_eksdoc.core.sim.cluster.chance import MASK, STEP, mixed
+
 
 Key = tuple[str, str]
 """Namespace ("" for what has none) and name."""
@@ -258,3 +267,164 @@ class Store:
             table.oldest = table.changes.popleft().version
         for listener in self._listeners:
             listener(change)
+
+
+# What the API server must know of a kind to store it: its names, whether its spec is counted, how it is deleted.
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """`counts`: changes of the spec are counted in metadata.generation. `has_status`: status is a subresource, which
+    writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.
+    """
+
+    named: Named
+    api_version: str = "v1"
+    namespaced: bool = True
+    counts: bool = False
+    has_status: bool = False
+    returned: bool = False
+
+    @property
+    def resource(self) -> str:
+        """As the store names it."""
+        return self.named.full_name
+
+
+def of_resource(
+    resource: Resource, *, counts: bool = False, has_status: bool = False, returned: bool = False
+) -> Traits:
+    named = Named(resource.plural, resource.group, resource.kind)
+    return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
+
+
+CRON_JOBS = Resource("CronJob", "cronjobs", "batch")
+EVENTS = Resource("Event", "events")
+ADMISSION_POLICIES = Resource(
+    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", namespaced=False
+)
+ADMISSION_BINDINGS = Resource(
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    "admissionregistration.k8s.io",
+    namespaced=False,
+)
+
+_COUNTED = (
+    kinds.DEPLOYMENTS,
+    kinds.REPLICA_SETS,
+    kinds.STATEFUL_SETS,
+    kinds.DAEMON_SETS,
+    kinds.REPLICATION_CONTROLLERS,
+    kinds.JOBS,
+    CRON_JOBS,
+    kinds.BUDGETS,
+)
+"""Built-in kinds with a counted spec and a status subresource (their strategies' PrepareForCreate and -Update)."""
+
+_WITH_STATUS = (kinds.NODES, kinds.AUTOSCALERS, kinds.SERVICES)
+_PLAIN = (
+    kinds.STORAGE_CLASSES,
+    kinds.CSI_NODES,
+    kinds.LEASES,
+    Resource("ConfigMap", "configmaps"),
+    Resource("Secret", "secrets"),
+    Resource("ServiceAccount", "serviceaccounts"),
+    Resource("Endpoints", "endpoints"),
+    EVENTS,
+    kinds.CONTROLLER_REVISIONS,
+)
+
+BUILT_IN: tuple[Traits, ...] = (
+    of_resource(kinds.PODS, counts=True, has_status=True, returned=True),
+    of_resource(kinds.NAMESPACES, has_status=True, returned=True),
+    of_resource(kinds.VOLUMES, has_status=True, returned=True),
+    of_resource(kinds.CLAIMS, has_status=True, returned=True),
+    of_resource(kinds.VOLUME_ATTACHMENTS, has_status=True, returned=True),
+    of_resource(kinds.ENDPOINT_SLICES, counts=True),
+    of_resource(kinds.PRIORITY_CLASSES, counts=True),
+    of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
+    of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
+    of_resource(ADMISSION_POLICIES, counts=True, has_status=True),
+    of_resource(ADMISSION_BINDINGS, counts=True),
+    *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
+    *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
+    *(of_resource(resource) for resource in _PLAIN),
+)
+
+
+def by_resource(traits: Iterable[Traits] = BUILT_IN) -> Mapping[str, Traits]:
+    """By the store's name; of two the last."""
+    return {each.resource: each for each in traits}
+
+
+# Times as the API writes them: ``2026-11-20T08:00:00Z``, of leases and the like with a fraction.
+
+
+_FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
+
+
+@lru_cache(maxsize=4096)
+def moment(text: str) -> datetime:
+    """
+    Raises:
+        ValueError: it is no time.
+    """
+    found = parsed(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no time")
+    return found
+
+
+def later(since: datetime, seconds: float) -> datetime:
+    """So many seconds after `since`, or before it; beyond what a calendar has, in its first or its last year.
+
+    The API takes any int64 for a number of seconds.
+    """
+    try:
+        return since + timedelta(seconds=seconds)
+    except OverflowError:
+        return _LAST if seconds > 0 else _FIRST
+
+
+def rfc3339(moment: datetime) -> str:
+    """``2026-11-20T08:00:00Z``: whole seconds, as metadata has times."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# Names and UIDs that look as the API server's do, and are the same every time for the same seed.
+
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""Of generated names: without vowels and what is mistaken for others (apimachinery pkg/util/rand)."""
+
+SUFFIX = 5
+LONGEST = 63 - SUFFIX
+"""Of what stands before a generated suffix."""
+
+
+class Names:
+    """Mutable: each name it gives is the next of its line."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._state = seed & MASK
+
+    def after(self, base: str) -> str:
+        """`base` and five random characters, as generateName asks for."""
+        number = self._next()
+        suffix = ""
+        for _ in range(SUFFIX):
+            number, place = divmod(number, len(ALPHABET))
+            suffix += ALPHABET[place]
+        return base[:LONGEST] + suffix
+
+    def uid(self) -> str:
+        """A version 4 UUID."""
+        number = (self._next() << 64 | self._next()) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
+        text = f"{number:032x}"
+        return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+    def _next(self) -> int:
+        """The next of 64 random bits."""
+        self._state = self._state + STEP & MASK
+        return mixed(self._state)

@@ -3,11 +3,44 @@
 from __future__ import annotations
 
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.embedded.api.tables.ages import age
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables.fields import age
 from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, boolean, integer
-from kubectl_eksdoc.embedded.api.tables.fields import mapped, name, number, text
+from kubectl_eksdoc.embedded.api.tables.fields import mapped
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import number
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables import fields as ages
+from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
+from kubectl_eksdoc.embedded.api.tables.fields import condition
+from kubectl_eksdoc.embedded.api.tables.fields import listed
+from kubectl_eksdoc.embedded.api.tables.fields import mapped
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from kubectl_eksdoc.embedded.api.tables.fields import NONE
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables import fields as ages
+from kubectl_eksdoc.embedded.api.tables.columns import NAME_DESCRIPTION, Cells, Column, Printer, wide
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import number
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables.fields import age
+from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, boolean, integer, wide
+from kubectl_eksdoc.embedded.api.tables.fields import going
+from kubectl_eksdoc.embedded.api.tables.fields import listed
+from kubectl_eksdoc.embedded.api.tables.fields import mapped
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from kubectl_eksdoc.embedded.api.tables.fields import NONE
 
 
 def _namespace(namespace: Doc, now: datetime) -> Cells:
@@ -93,4 +126,314 @@ COMPONENTS = Printer(
         Column("Error", "What went wrong"),
     ),
     _component,
+)
+
+
+# Nodes: ready or not, cordoned or not, and what their kubelets report.
+
+
+_ROLE_PREFIX = "node-role.kubernetes.io/"
+_ROLE = "kubernetes.io/role"
+
+
+def _status(node: Doc) -> str:
+    ready = condition(node, "Ready")
+    word = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
+    return f"{word},SchedulingDisabled" if at(node, "spec", "unschedulable") else word
+
+
+def _roles(node: Doc) -> str:
+    found = mapped(node, "metadata", "labels")
+    roles = {key[len(_ROLE_PREFIX) :] for key in found if key.startswith(_ROLE_PREFIX)} | {found.get(_ROLE, "")}
+    return ",".join(sorted(roles - {""})) or NONE
+
+
+def _address(node: Doc, kind: str) -> str:
+    found = (a for a in listed(node, "status", "addresses") if a.get("type") == kind)
+    return next((text(a, "address") for a in found), NONE)
+
+
+def _cells(node: Doc, now: datetime) -> Cells:
+    info = mapped(node, "status", "nodeInfo")
+    architecture = text(info, "architecture")
+    kernel = text(info, "kernelVersion") or ages.UNKNOWN
+    return [
+        name(node),
+        _status(node),
+        _roles(node),
+        ages.age(node, now),
+        text(info, "kubeletVersion"),
+        _address(node, "InternalIP"),
+        _address(node, "ExternalIP"),
+        text(info, "osImage") or ages.UNKNOWN,
+        f"{kernel} ({architecture})" if architecture else kernel,
+        text(info, "containerRuntimeVersion") or ages.UNKNOWN,
+    ]
+
+
+_ADDRESSES = (
+    "List of addresses reachable to the node. Queried from cloud provider, if available. More info: "
+    "https://kubernetes.io/docs/reference/node/node-status/#addresses Note: This field is declared as mergeable, but "
+    "the merge key is not sufficiently unique, which can cause data corruption when it is merged. Callers should "
+    "instead use a full-replacement patch. See https://pr.k8s.io/79391 for an example. Consumers should assume that "
+    "addresses can change during the lifetime of a Node. However, there are some exceptions where this may not be "
+    "possible, such as Pods that inherit a Node's address in its own status or consumers of the downward API "
+    "(status.hostIP)."
+)
+
+NODES = Printer(
+    (
+        NAME,
+        Column("Status", "The status of the node"),
+        Column("Roles", "The roles of the node"),
+        AGE,
+        Column("Version", "Kubelet Version reported by the node."),
+        wide("Internal-IP", _ADDRESSES),
+        wide("External-IP", _ADDRESSES),
+        wide("OS-Image", "OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy))."),
+        wide("Kernel-Version", "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64)."),
+        wide(
+            "Container-Runtime",
+            "ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2).",
+        ),
+    ),
+    _cells,
+)
+
+
+# Events, in the form of the core group and in that of events.k8s.io, which says the same in other words.
+
+
+_CORE_NAMES = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+    "deprecatedSource": "source",
+}
+
+
+def _seen(event: Doc, now: datetime) -> tuple[str, str, int]:
+    """When first, when last, and how often; a series goes before everything else, and no count means once."""
+    first = ages.since(event.get("firstTimestamp") or event.get("eventTime"), now)
+    last = ages.since(event["lastTimestamp"], now) if event.get("lastTimestamp") else first
+    series = event.get("series")
+    if series is not None:
+        return first, ages.since(series.get("lastObservedTime"), now), number(series, "count")
+    return first, last, number(event, "count") or 1
+
+
+def _source(event: Doc) -> str:
+    component = text(event, "source", "component") or text(event, "reportingComponent")
+    instance = text(event, "source", "host") or text(event, "reportingInstance")
+    return f"{component}, {instance}" if instance else component
+
+
+def _events_cells(event: Doc, now: datetime) -> Cells:
+    event = {_CORE_NAMES.get(key, key): value for key, value in event.items()}
+    first, last, count = _seen(event, now)
+    involved = at(event, "involvedObject") or {}
+    target = text(involved, "kind").lower()
+    return [
+        last,
+        text(event, "type"),
+        text(event, "reason"),
+        f"{target}/{involved['name']}" if involved.get("name") else target,
+        text(involved, "fieldPath"),
+        _source(event),
+        text(event, "message").strip(),
+        first,
+        count,
+        name(event),
+    ]
+
+
+EVENTS = Printer(
+    (
+        Column("Last Seen", "When it happened last"),
+        Column("Type", "Normal or Warning"),
+        Column("Reason", "Why, in one word"),
+        Column("Object", "What it happened to"),
+        wide("Subobject", "Which part of that"),
+        wide("Source", "Who says so"),
+        Column("Message", "What happened"),
+        wide("First Seen", "When it happened first"),
+        wide("Count", "How often it happened"),
+        Column("Name", NAME_DESCRIPTION, format="name", priority=1),
+    ),
+    _events_cells,
+)
+
+
+# Volumes, claims, storage classes, and what the CSI keeps about nodes and attachments.
+
+
+_UNSET = "<unset>"
+_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+
+
+def _modes(found: list[str]) -> str:
+    """Always in the order of the table above, and each once (``helper.GetAccessModesAsString``)."""
+    return ",".join(short for mode, short in _MODES.items() if mode in found)
+
+
+def _class(document: Doc) -> str:
+    """The storage class of a volume or claim; the old annotation goes before the field."""
+    annotated: str | None = mapped(document, "metadata", "annotations").get(_BETA_CLASS)
+    return text(document, "spec", "storageClassName") if annotated is None else annotated
+
+
+def _phase(document: Doc) -> str:
+    return "Terminating" if going(document) else text(document, "status", "phase")
+
+
+def _volume(volume: Doc, now: datetime) -> Cells:
+    claim = at(volume, "spec", "claimRef")
+    return [
+        name(volume),
+        text(volume, "spec", "capacity", "storage") or "0",
+        _modes(listed(volume, "spec", "accessModes")),
+        text(volume, "spec", "persistentVolumeReclaimPolicy"),
+        _phase(volume),
+        "" if claim is None else f"{text(claim, 'namespace')}/{text(claim, 'name')}",
+        _class(volume),
+        text(volume, "spec", "volumeAttributesClassName") or _UNSET,
+        text(volume, "status", "reason"),
+        age(volume, now),
+        text(volume, "spec", "volumeMode") or _UNSET,
+    ]
+
+
+def _claim(claim: Doc, now: datetime) -> Cells:
+    bound = text(claim, "spec", "volumeName")
+    return [
+        name(claim),
+        _phase(claim),
+        bound,
+        (text(claim, "status", "capacity", "storage") or "0") if bound else "",
+        _modes(listed(claim, "status", "accessModes")) if bound else "",
+        _class(claim),
+        text(claim, "spec", "volumeAttributesClassName") or _UNSET,
+        age(claim, now),
+        text(claim, "spec", "volumeMode") or _UNSET,
+    ]
+
+
+def _storage_class(storage_class: Doc, now: datetime) -> Cells:
+    """Every class that is annotated as the default is marked; later servers mark the one that is used."""
+    annotations = mapped(storage_class, "metadata", "annotations")
+    default = any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
+    return [
+        f"{name(storage_class)} (default)" if default else name(storage_class),
+        text(storage_class, "provisioner"),
+        text(storage_class, "reclaimPolicy") or "Delete",
+        text(storage_class, "volumeBindingMode") or "Immediate",
+        bool(storage_class.get("allowVolumeExpansion")),
+        age(storage_class, now),
+    ]
+
+
+def _csi_node(csi_node: Doc, now: datetime) -> Cells:
+    return [name(csi_node), len(listed(csi_node, "spec", "drivers")), age(csi_node, now)]
+
+
+def _csi_driver(driver: Doc, now: datetime) -> Cells:
+    attach, requests = at(driver, "spec", "attachRequired"), at(driver, "spec", "tokenRequests")
+    return [
+        name(driver),
+        True if attach is None else attach,
+        bool(at(driver, "spec", "podInfoOnMount")),
+        bool(at(driver, "spec", "storageCapacity")),
+        _UNSET if requests is None else ",".join(text(one, "audience") for one in requests),
+        bool(at(driver, "spec", "requiresRepublish")),
+        ",".join(listed(driver, "spec", "volumeLifecycleModes")) or NONE,
+        age(driver, now),
+    ]
+
+
+def _attachment(attachment: Doc, now: datetime) -> Cells:
+    return [
+        name(attachment),
+        text(attachment, "spec", "attacher"),
+        text(attachment, "spec", "source", "persistentVolumeName"),
+        text(attachment, "spec", "nodeName"),
+        bool(at(attachment, "status", "attached")),
+        age(attachment, now),
+    ]
+
+
+_CLASS = Column("StorageClass", "Its storage class")
+_ATTRIBUTES = Column("VolumeAttributesClass", "Its volume attributes class")
+_VOLUME_MODE = wide("VolumeMode", "Whether it is a file system or a block device")
+_ACCESS_MODES = Column("Access Modes", "How nodes may mount it")
+
+VOLUMES = Printer(
+    (
+        NAME,
+        Column("Capacity", "How much it holds"),
+        _ACCESS_MODES,
+        Column("Reclaim Policy", "What becomes of it when its claim goes"),
+        Column("Status", "Whether it is bound, available, released or failed"),
+        Column("Claim", "The claim it is bound to"),
+        _CLASS,
+        _ATTRIBUTES,
+        Column("Reason", "Why it failed"),
+        AGE,
+        _VOLUME_MODE,
+    ),
+    _volume,
+)
+CLAIMS = Printer(
+    (
+        NAME,
+        Column("Status", "Whether it is bound, pending or lost"),
+        Column("Volume", "The volume it is bound to"),
+        Column("Capacity", "How much that holds"),
+        _ACCESS_MODES,
+        _CLASS,
+        _ATTRIBUTES,
+        AGE,
+        _VOLUME_MODE,
+    ),
+    _claim,
+)
+STORAGE_CLASSES = Printer(
+    (
+        NAME,
+        Column("Provisioner", "Who makes its volumes"),
+        Column("ReclaimPolicy", "What becomes of a volume when its claim goes"),
+        Column("VolumeBindingMode", "When volumes are made and bound"),
+        Column("AllowVolumeExpansion", "Whether its volumes can grow"),
+        AGE,
+    ),
+    _storage_class,
+)
+CSI_NODES = Printer((NAME, integer("Drivers", "How many CSI drivers the node has"), AGE), _csi_node)
+CSI_DRIVERS = Printer(
+    (
+        NAME,
+        boolean("AttachRequired", "Whether volumes must be attached"),
+        boolean("PodInfoOnMount", "Whether the driver is told about the pod"),
+        boolean("StorageCapacity", "Whether the driver reports what is left"),
+        Column("TokenRequests", "The audiences of the tokens the driver gets"),
+        boolean("RequiresRepublish", "Whether volumes are published again and again"),
+        Column("Modes", "The kinds of volumes the driver makes"),
+        AGE,
+    ),
+    _csi_driver,
+)
+VOLUME_ATTACHMENTS = Printer(
+    (
+        NAME,
+        Column("Attacher", "Which driver attaches the volume", format="name"),
+        Column("PV", "The volume"),
+        Column("Node", "The node it is attached to"),
+        boolean("Attached", "Whether it is attached"),
+        AGE,
+    ),
+    _attachment,
 )

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+import re
+from datetime import datetime, timezone
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from typing import Any
+from kubectl_eksdoc.core.model.api_objects import Doc
 
 
 def name(document: Doc) -> str:
@@ -51,3 +57,99 @@ def a_few(items: list[str], count: int, most: int = 3, separator: str = ",") -> 
     """At most `most` of the items, and how many of `count` are not shown."""
     shown = separator.join(items[:most])
     return f"{shown} + {count - most} more..." if count > most else shown
+
+
+# How long ago something was, as kubectl writes it: ``45s``, ``5m20s``, ``3h15m``, ``2d4h``, ``400d``, ``3y40d``.
+
+
+UNKNOWN = "<unknown>"
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)\Z")
+
+
+def age(document: Doc, now: datetime) -> str:
+    """The age of an object."""
+    return since(at(document, "metadata", "creationTimestamp"), now)
+
+
+def since(time: str | None, now: datetime) -> str:
+    """How long before `now` the RFC 3339 `time` was; ``<unknown>`` without one."""
+    moment = parse(time)
+    return UNKNOWN if moment is None else human((now - moment).total_seconds())
+
+
+def parse(time: str | None) -> datetime | None:
+    """The moment that `time` names (RFC 3339, with up to nine places); None where it names none."""
+    match = _TIME.match(time or "")
+    if match is None:
+        return None
+    day, fraction, zone = match.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}.{(fraction or '0')[:6]:0<6}{'+00:00' if zone == 'Z' else zone}")
+    except ValueError:
+        return None
+    return moment.astimezone(timezone.utc)
+
+
+def human(seconds: float) -> str:
+    """Two units at most, and the smaller one only where it matters (apimachinery, ``duration.HumanDuration``).
+
+    Up to two seconds in the future count as now: clocks differ.
+    """
+    total = int(seconds)
+    if total < -1:
+        return "<invalid>"
+    if total < 2 * 60:
+        return f"{max(total, 0)}s"
+    minutes, hours, days = total // 60, total // 3600, total // 86400
+    if minutes < 10:
+        return _two(minutes, "m", total % 60, "s")
+    if minutes < 3 * 60:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two(hours, "h", minutes % 60, "m")
+    if hours < 2 * 24:
+        return f"{hours}h"
+    if days < 8:
+        return _two(days, "d", hours % 24, "h")
+    if days < 2 * 365:
+        return f"{days}d"
+    if days < 8 * 365:
+        return _two(days // 365, "y", days % 365, "d")
+    return f"{days // 365}y"
+
+
+def _two(large: int, unit: str, small: int, small_unit: str) -> str:
+    return f"{large}{unit}{small}{small_unit}" if small else f"{large}{unit}"
+
+
+# Labels, selectors and containers as one cell each.
+
+
+NONE = "<none>"
+_WORDS = {"In": " in ", "NotIn": " notin "}
+
+
+def labels(found: dict[str, Any]) -> str:
+    """``a=b,c=d``, by key (apimachinery, ``labels.FormatLabels``)."""
+    return ",".join(f"{key}={value}" for key, value in sorted(found.items())) or NONE
+
+
+def selector(found: Doc | None) -> str:
+    """A label selector as its text, by key: ``app=web,!old,tier in (a,b)`` (``labels.Selector.String``)."""
+    found = found or {}
+    terms = [(key, f"{key}={value}") for key, value in (found.get("matchLabels") or {}).items()]
+    terms += [(e["key"], _expression(e)) for e in found.get("matchExpressions") or ()]
+    return ",".join(term for _, term in sorted(terms, key=lambda term: term[0]))
+
+
+def _expression(expression: Doc) -> str:
+    key, operator = expression["key"], expression["operator"]
+    if operator in _WORDS:
+        return f"{key}{_WORDS[operator]}({','.join(sorted(expression.get('values') or ()))})"
+    return f"!{key}" if operator == "DoesNotExist" else str(key)
+
+
+def containers(found: list[Doc]) -> list[str]:
+    """Two cells: the names and the images of a template's containers."""
+    return [",".join(str(c.get(field) or "") for c in found) for field in ("name", "image")]

@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.embedded.api.tables import ages
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import condition, going, is_true, listed, name, number, text
-from kubectl_eksdoc.embedded.api.tables.label_text import NONE
+from kubectl_eksdoc.embedded.api.tables.fields import condition
+from kubectl_eksdoc.embedded.api.tables.fields import going
+from kubectl_eksdoc.embedded.api.tables.fields import is_true
+from kubectl_eksdoc.embedded.api.tables.fields import listed
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import number
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from kubectl_eksdoc.embedded.api.tables.fields import NONE
 
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
 
@@ -28,7 +35,7 @@ class _Restarts:
     def cell(self, now: datetime) -> str:
         if not self.count or self.last == _NEVER:
             return str(self.count)
-        return f"{self.count} ({ages.human((now - self.last).total_seconds())} ago)"
+        return f"{self.count} ({fields.human((now - self.last).total_seconds())} ago)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class _Progress:
 
 
 def _restarts(status: Doc) -> _Restarts:
-    finished = ages.parse(at(status, "lastState", "terminated", "finishedAt"))
+    finished = fields.parse(at(status, "lastState", "terminated", "finishedAt"))
     return _Restarts(number(status, "restartCount"), finished or _NEVER)
 
 
@@ -158,7 +165,7 @@ def _cells(pod: Doc, now: datetime) -> Cells:
         f"{progress.ready}/{len(listed(pod, 'spec', 'containers')) + len(_sidecars(pod))}",
         status(pod),
         progress.restarts.cell(now),
-        ages.age(pod, now),
+        fields.age(pod, now),
         next(_addresses(pod)) or NONE,
         text(pod, "spec", "nodeName") or NONE,
         text(pod, "status", "nominatedNodeName") or NONE,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.embedded.api.tables.ages import age
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables.fields import age
 from kubectl_eksdoc.embedded.api.tables.columns import (
     AGE,
     CONTAINERS,
@@ -17,8 +17,52 @@ from kubectl_eksdoc.embedded.api.tables.columns import (
     Printer,
     integer,
 )
-from kubectl_eksdoc.embedded.api.tables.fields import listed, mapped, name, number, text
-from kubectl_eksdoc.embedded.api.tables.label_text import NONE, containers, labels, selector
+from kubectl_eksdoc.embedded.api.tables.fields import listed
+from kubectl_eksdoc.embedded.api.tables.fields import mapped
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import number
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from kubectl_eksdoc.embedded.api.tables.fields import NONE
+from kubectl_eksdoc.embedded.api.tables.fields import containers
+from kubectl_eksdoc.embedded.api.tables.fields import labels
+from kubectl_eksdoc.embedded.api.tables.fields import selector
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables import fields as ages
+from kubectl_eksdoc.embedded.api.tables.columns import (
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    NAME,
+    SELECTOR,
+    Cells,
+    Column,
+    Printer,
+    boolean,
+    integer,
+)
+from kubectl_eksdoc.embedded.api.tables.fields import going
+from kubectl_eksdoc.embedded.api.tables.fields import is_true
+from kubectl_eksdoc.embedded.api.tables.fields import listed
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import number
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from kubectl_eksdoc.embedded.api.tables.fields import NONE
+from kubectl_eksdoc.embedded.api.tables.fields import containers
+from kubectl_eksdoc.embedded.api.tables.fields import selector
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.embedded.api.tables.fields import UNKNOWN
+from kubectl_eksdoc.embedded.api.tables.fields import age
+from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer
+from kubectl_eksdoc.embedded.api.tables.fields import a_few
+from kubectl_eksdoc.embedded.api.tables.fields import listed
+from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.embedded.api.tables.fields import number
+from kubectl_eksdoc.embedded.api.tables.fields import text
+from kubectl_eksdoc.embedded.api.tables.fields import NONE
 
 
 def template_cells(workload: Doc) -> list[str]:
@@ -169,4 +213,180 @@ BUDGETS = Printer(
         AGE,
     ),
     _budget,
+)
+
+
+# Jobs and cron jobs.
+
+
+def _status(job: Doc) -> str:
+    if is_true(job, "Complete"):
+        return "Complete"
+    if is_true(job, "Failed"):
+        return "Failed"
+    if going(job):
+        return "Terminating"
+    later = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
+    return next((word for word in later if is_true(job, word)), "Running")
+
+
+def _completions(job: Doc) -> str:
+    done, wanted = number(job, "status", "succeeded"), at(job, "spec", "completions")
+    if wanted is not None:
+        return f"{done}/{wanted}"
+    parallelism = number(job, "spec", "parallelism")
+    return f"{done}/1 of {parallelism}" if parallelism > 1 else f"{done}/1"
+
+
+def _duration(job: Doc, now: datetime) -> str:
+    started = ages.parse(at(job, "status", "startTime"))
+    if started is None:
+        return ""
+    ended = ages.parse(at(job, "status", "completionTime")) or now
+    return ages.human((ended - started).total_seconds())
+
+
+def _job(job: Doc, now: datetime) -> Cells:
+    return [
+        name(job),
+        _status(job),
+        _completions(job),
+        _duration(job, now),
+        ages.age(job, now),
+        *template_cells(job),
+        selector_cell(job),
+    ]
+
+
+def _cron_job(cron_job: Doc, now: datetime) -> Cells:
+    suspend = at(cron_job, "spec", "suspend")
+    last = at(cron_job, "status", "lastScheduleTime")
+    job = at(cron_job, "spec", "jobTemplate", "spec") or {}
+    return [
+        name(cron_job),
+        text(cron_job, "spec", "schedule"),
+        text(cron_job, "spec", "timeZone") or NONE,
+        "<unset>" if suspend is None else str(bool(suspend)),
+        len(listed(cron_job, "status", "active")),
+        NONE if last is None else ages.since(last, now),
+        ages.age(cron_job, now),
+        *containers(listed(job, "template", "spec", "containers")),
+        selector(job.get("selector")) or NONE,
+    ]
+
+
+JOBS = Printer(
+    (
+        NAME,
+        Column("Status", "How the job stands"),
+        Column("Completions", "How many pods have succeeded, of how many must"),
+        Column("Duration", "How long the job has run, or ran"),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ),
+    _job,
+)
+CRON_JOBS = Printer(
+    (
+        NAME,
+        Column("Schedule", "When jobs are started, in cron's form"),
+        Column("Timezone", "In which time zone the schedule is read"),
+        boolean("Suspend", "Whether no more jobs are started"),
+        integer("Active", "How many of its jobs run"),
+        Column("Last Schedule", "When a job was last started"),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ),
+    _cron_job,
+)
+
+
+# Horizontal pod autoscalers: what they measure against what they want.
+
+
+_SOURCES = {
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+    "Pods": "pods",
+    "Object": "object",
+    "External": "external",
+}
+
+
+def _targets(metrics: list[Doc], statuses: list[Doc]) -> str:
+    shown = [_metric(spec, statuses[i] if i < len(statuses) else {}) for i, spec in enumerate(metrics)]
+    return a_few(shown, len(shown), most=2, separator=", ") if shown else NONE
+
+
+def _metric(spec: Doc, status: Doc) -> str:
+    """One metric: what is measured, and what is wanted (printers.go, ``formatHPAMetrics``)."""
+    source = _SOURCES.get(text(spec, "type"))
+    if source is None:
+        return "<unknown type>"
+    target, current = at(spec, source, "target") or {}, at(status, source, "current") or {}
+    if source in ("resource", "containerResource"):
+        return f"{text(spec, source, 'name')}: {_resource(target, current)}"
+    if source == "pods":
+        return _ratio(current, target, "averageValue")
+    if target.get("averageValue") is not None:
+        return f"{_ratio(current, target, 'averageValue')} (avg)"
+    return _ratio(current, target, "value")
+
+
+def _ratio(current: Doc, target: Doc, field: str) -> str:
+    return f"{text(current, field) or UNKNOWN}/{text(target, field)}"
+
+
+def _resource(target: Doc, current: Doc) -> str:
+    if target.get("averageValue") is not None:
+        return _ratio(current, target, "averageValue")
+    return "/".join(
+        f"{side['averageUtilization']}%" if side.get("averageUtilization") is not None else missing
+        for side, missing in ((current, UNKNOWN), (target, "<auto>"))
+    )
+
+
+def _first_version(autoscaler: Doc) -> tuple[list[Doc], list[Doc]]:
+    """The cpu target of autoscaling/v1, as v2 says it: metrics and what was measured."""
+    wanted = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
+    measured = at(autoscaler, "status", "currentCPUUtilizationPercentage")
+    if wanted is None:
+        return [], []
+    return (
+        [{"type": "Resource", "resource": {"name": "cpu", "target": {"averageUtilization": wanted}}}],
+        [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": measured}}}],
+    )
+
+
+def _cells(autoscaler: Doc, now: datetime) -> Cells:
+    metrics, statuses = listed(autoscaler, "spec", "metrics"), listed(autoscaler, "status", "currentMetrics")
+    if not metrics:
+        metrics, statuses = _first_version(autoscaler)
+    reference = at(autoscaler, "spec", "scaleTargetRef") or {}
+    return [
+        name(autoscaler),
+        f"{text(reference, 'kind')}/{text(reference, 'name')}",
+        _targets(metrics, statuses),
+        text(autoscaler, "spec", "minReplicas") or "<unset>",
+        number(autoscaler, "spec", "maxReplicas"),
+        number(autoscaler, "status", "currentReplicas"),
+        age(autoscaler, now),
+    ]
+
+
+AUTOSCALERS = Printer(
+    (
+        NAME,
+        Column("Reference", "What is scaled"),
+        Column("Targets", "What is measured, and what is wanted"),
+        Column("MinPods", "The fewest pods"),
+        Column("MaxPods", "The most pods"),
+        Column("Replicas", "How many pods there are"),
+        AGE,
+    ),
+    _cells,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.named import named
+from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, State, Templated
 from kubectl_eksdoc.core.plan.addon.aftermath.unrecorded import differing_data
@@ -11,11 +11,18 @@ from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
-from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import counted, shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.tables import drawn
+from kubectl_eksdoc.render.tables import titled
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
 
 _FORMATS = "With evidence, and what the version itself changed: -o wide; for a program: -o json"
 _CAUSES = {Cause.LOST: Tone.BAD, Cause.UNKNOWN: Tone.UNKNOWN}

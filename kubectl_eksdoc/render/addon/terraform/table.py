@@ -8,10 +8,11 @@ from kubectl_eksdoc.render.addon import table as of_addon
 from kubectl_eksdoc.render.addon.terraform import words
 from kubectl_eksdoc.render.addon.terraform.blocks import blocks
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
-from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import wrap
 
 
 def table(view: TerraformView, look: Look) -> str:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.render.check import steps
 from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.html import Html, command, el, folded, lines, put
-from kubectl_eksdoc.render.pages.commands import command_list
+from kubectl_eksdoc.render.pages import command_list
 
 _MOST_LINKS = 15
 

@@ -20,9 +20,12 @@ from kubectl_eksdoc.render.check.page.unknown import unknown
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.html import put
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.pages.frame import Section, called, framed, origin
-from kubectl_eksdoc.render.since.words import title
-from kubectl_eksdoc.render.times import rfc3339
+from kubectl_eksdoc.render.pages import Section
+from kubectl_eksdoc.render.pages import called
+from kubectl_eksdoc.render.pages import framed
+from kubectl_eksdoc.render.pages import origin
+from kubectl_eksdoc.render.since.screen import title
+from kubectl_eksdoc.render.text import rfc3339
 
 
 def page(view: CheckView, look: Look) -> str:

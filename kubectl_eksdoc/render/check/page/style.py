@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.pages.style import STYLE as COMMON
+from kubectl_eksdoc.render.pages import STYLE as COMMON
 
 STYLE = (
     COMMON

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.baseline import BudgetOutline, TargetOutline
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     BudgetChange,
     Change,
@@ -15,13 +16,15 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     FindingChange,
     TargetChange,
 )
-from kubectl_eksdoc.core.plan.since.asked import Asked
+from kubectl_eksdoc.core.plan.since.changes import Asked
 from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change, figure_tone, figure_value
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, STATUS_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.sections import Drawn
-from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.tables import Drawn
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Row
 
 _NO_TARGET = "no target"
 

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison, Figure, Measure, Value
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.since.words import counts
-from kubectl_eksdoc.render.text import counted, joined
-from kubectl_eksdoc.render.times import age, between, duration, rfc3339
+from kubectl_eksdoc.render.since.screen import counts
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import rfc3339
 
 FIGURES = {
     Measure.NODES: "nodes to drain",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.render.drain.scale import short
 from kubectl_eksdoc.render.html import Html, el, put
-from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.render.text import duration
 
 
 def axis(marks: list[float], end: float) -> Html:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
-from kubectl_eksdoc.render.pages.commands import advice
+from kubectl_eksdoc.render.pages import advice
 
 MOST_CARDS = 200
 """In one section; the worst come first."""

@@ -9,7 +9,7 @@ from kubectl_eksdoc.render.drain.page.axis import axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, lines
-from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.render.text import duration
 
 _WIDE = 1000
 """The picture is as wide as the page lets it; the line is drawn on so many columns, and so high in percent."""

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.dns_measure import Propagation
+from kubectl_eksdoc.core.model.coredns import Propagation
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
-from kubectl_eksdoc.core.rules.corefile.config_map import CONFIG
+from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
 from tests.core.plan.dns.made import facts
 from tests.core.plan.dns.test_judging import lameduck
 

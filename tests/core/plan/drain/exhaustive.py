@@ -11,7 +11,8 @@ from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move, Terms
+from kubectl_eksdoc.core.sim.course import Move
+from kubectl_eksdoc.core.sim.course import Terms
 
 
 class _State(NamedTuple):

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import ALL, ZONE, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.sim.activation import PATIENCE
+from kubectl_eksdoc.core.sim.course import PATIENCE
 from tests.builders import a_budget, a_cluster, a_pod
 from tests.core.plan.drain.planning import codes, finding, left, target
 from tests.core.plan.drain.small_clusters import (

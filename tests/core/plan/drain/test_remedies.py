@@ -15,13 +15,14 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.network import Service
-from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.model.pods import Owner
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Workload
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.verdicts.said import MAX_REMEDIES
 from kubectl_eksdoc.core.rules.budgets import full_health_allowed
-from kubectl_eksdoc.core.rules.scales import Scales
+from kubectl_eksdoc.core.rules.replacement import Scales
 from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, an_amount, an_owner, pods
 from tests.core.plan.drain.planning import finding, headroom, plan_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.plan.in_cluster.errand import Errand
+from kubectl_eksdoc.core.plan.in_cluster import Errand
 
 
 def an_errand(**more: Any) -> Errand:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.in_cluster.granting import granted
+from kubectl_eksdoc.core.plan.in_cluster import granted
 from kubectl_eksdoc.core.rules.role_rules import rules
 from tests.core.plan.in_cluster.errands import an_errand
 

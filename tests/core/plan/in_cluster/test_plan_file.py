@@ -7,8 +7,8 @@ from typing import Any
 
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.in_cluster.plan_file import needed
-from kubectl_eksdoc.host.saved.plan import baseline_of
+from kubectl_eksdoc.core.plan.in_cluster import needed
+from kubectl_eksdoc.host.saved import baseline_of
 from kubectl_eksdoc.render.drain import DrainView, render
 from kubectl_eksdoc.render.drain.given import as_given
 from kubectl_eksdoc.render.look import Look

@@ -7,15 +7,22 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
-from kubectl_eksdoc.core.plan.interruption.repair.missing import allow_statement, key_statement, pattern, rights_policy
-from kubectl_eksdoc.core.plan.interruption.setting import effective, upgrade
-from kubectl_eksdoc.core.rules import karpenter_versions as versions
+from kubectl_eksdoc.core.plan.interruption.plan import Wish
+from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
+from kubectl_eksdoc.core.plan.interruption.repair import allow_statement
+from kubectl_eksdoc.core.plan.interruption.repair import key_statement
+from kubectl_eksdoc.core.plan.interruption.repair import pattern
+from kubectl_eksdoc.core.plan.interruption.repair import rights_policy
+from kubectl_eksdoc.core.plan.interruption.installs import effective
+from kubectl_eksdoc.core.plan.interruption.installs import upgrade
+from kubectl_eksdoc.core.rules import interruption as versions
 from tests.builders import a_cluster
 from tests.core.plan.interruption.healthy import (
     ARN,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.corefile import Corefile
-from kubectl_eksdoc.core.rules.corefile.digest import sums
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.rules.corefile.edits import sums
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 
 KUBEADM = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.model.coredns import Corefile
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.corefile.parser import parse

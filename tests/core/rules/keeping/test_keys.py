@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.keeping.digests import MARK, Digests, is_digest
-from kubectl_eksdoc.core.rules.keeping.keys import Keep
-from kubectl_eksdoc.core.rules.keeping.secrets import known_forms
+from kubectl_eksdoc.core.rules.keeping import MARK
+from kubectl_eksdoc.core.rules.keeping import Digests
+from kubectl_eksdoc.core.rules.keeping import is_digest
+from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.core.rules.keeping import known_forms
 
 KEEP = Keep(Digests(b"a key"))
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import VolumeKind
 from kubectl_eksdoc.core.rules.scheduling import (
     attach_limits,
     node_affinity,
@@ -23,7 +24,7 @@ from kubectl_eksdoc.core.rules.scheduling import (
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.core.rules.scheduling.refusals import Refusal
 from kubectl_eksdoc.objects.affinity import NodeSelector, node_terms
-from kubectl_eksdoc.objects.caches import Texts
+from kubectl_eksdoc.objects.structs import Texts
 from tests import raw_facts
 from tests.core.for_each import for_each
 from tests.core.rules.scheduling import observed

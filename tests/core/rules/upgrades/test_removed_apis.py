@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.conversions import by_hand, convert, convertible
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import (

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster.controllers import Controller
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.loading import StoredFacts
 
 START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
 PODS, NODES, BUDGETS = "pods", "nodes", "poddisruptionbudgets.policy"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
-from kubectl_eksdoc.core.sim.cluster.paces import Slower
+from kubectl_eksdoc.core.sim.cluster.mishaps import Slower
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from tests.core.sim.cluster.planes import (
     NODES,

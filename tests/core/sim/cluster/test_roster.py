@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.loading import StoredFacts
 from tests.core.sim.cluster.planes import BUDGETS, PODS, START, a_budget_doc, a_pod_doc
 
 APPS = st.sampled_from(["a", "b", "c"])

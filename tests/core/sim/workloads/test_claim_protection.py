@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.claim_protection import FINALIZER, ClaimProtection
-from kubectl_eksdoc.core.sim.cluster.workloads.namespaces import Namespaces
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ClaimProtection
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Namespaces
 from tests.core.sim.workloads.world import NAMESPACE, World
 
 CLAIMS, PODS = "persistentvolumeclaims", "pods"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
-from kubectl_eksdoc.core.sim.cluster.workloads.pod_garbage import PodGarbage
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import PodGarbage
 from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints
 from tests.core.sim.workloads.world import World, a_node, a_template, a_workload, phase
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
-from kubectl_eksdoc.core.sim.cluster.workloads.rollout_sizes import limits_of
+from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import limits_of
 from tests.core.sim.workloads.world import World, a_template, a_workload, phase
 
 DEPLOYMENTS, SETS = "deployments.apps", "replicasets.apps"

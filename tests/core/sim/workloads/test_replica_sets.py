@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads import pods
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
 from tests.core.sim.workloads.world import World, a_pod, a_workload, names, phase
 
@@ -236,7 +236,7 @@ def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: li
     world.settle()
     wanted = world.get(SETS, "web").doc["spec"]["replicas"]
     assert len(world.active()) == wanted
-    ready = sum(pods.is_ready(each.doc) for each in world.active())
+    ready = sum(templates.is_ready(each.doc) for each in world.active())
     assert (status(world)["replicas"], status(world).get("availableReplicas", 0)) == (wanted, ready)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.taint_evictions import TaintEvictions
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import TaintEvictions
 from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints
 from tests.core.sim.workloads.world import World, a_node, a_pod
 

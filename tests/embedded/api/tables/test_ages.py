@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from kubectl_eksdoc.embedded.api.tables import ages
+from kubectl_eksdoc.embedded.api.tables import fields
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 
@@ -41,7 +41,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
     ],
 )
 def test_human(seconds: float, text: str) -> None:
-    assert ages.human(seconds) == text
+    assert fields.human(seconds) == text
 
 
 NOW = datetime(2026, 11, 20, 9, 0, 0, tzinfo=timezone.utc)
@@ -61,4 +61,4 @@ NOW = datetime(2026, 11, 20, 9, 0, 0, tzinfo=timezone.utc)
     ],
 )
 def test_since(time: str | None, text: str) -> None:
-    assert ages.since(time, NOW) == text
+    assert fields.since(time, NOW) == text

@@ -12,7 +12,8 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.tables.partial import partial, partial_list
+from kubectl_eksdoc.embedded.api.tables.table import partial
+from kubectl_eksdoc.embedded.api.tables.table import partial_list
 from kubectl_eksdoc.embedded.api.tables.table import table
 from tests.fakes import recordings
 

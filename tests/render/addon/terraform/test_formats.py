@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.addon.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS
 from kubectl_eksdoc.flows.addon_terraform import judge_terraform
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
-from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons

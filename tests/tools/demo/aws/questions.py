@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.files import NOW
+from kubectl_eksdoc.embedded.demo.reader import NOW
 from tools.demo.aws.demo_aws import DemoAws
 from tools.demo.aws.quotas import QUOTAS
 from tools.demo.aws.roles import ROLE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.demo.files import NOW
+from kubectl_eksdoc.embedded.demo.reader import NOW
 from tests.tools.demo.aws.questions import Question, every
 from tests.tools.demo.aws.shapes import complaints_of_answer, complaints_of_question
 from tools.demo.aws.demo_aws import ANSWERS, DemoAws

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.embedded.demo.files import NOW
+from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
 from tools.demo import incidents, objects, world
 from tools.demo.aws.demo_aws import DemoAws

@@ -14,8 +14,8 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.aftermath.origins import FROM_THE_BEGINNING, Origin, Past, Writer, had, origin_of
 from kubectl_eksdoc.core.plan.addon.expected import config_of
 from kubectl_eksdoc.core.plan.addon.fields import value_at

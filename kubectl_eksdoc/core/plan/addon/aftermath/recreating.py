@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import ChangedField, Recreating
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, some_of
 from kubectl_eksdoc.core.plan.addon.usage import Usage

@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.core.rules.api.places import Place
 from kubectl_eksdoc.core.rules.api.schema import Schema
-from kubectl_eksdoc.core.rules.keeping.digests import has_digest
+from kubectl_eksdoc.core.rules.keeping import has_digest
 
 MARK = "$patch"
 _ENV = field_step("env")

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
-from kubectl_eksdoc.core.sim.cluster.times import moment
+from kubectl_eksdoc.core.sim.cluster.store import moment
 
 _NUMBER, _EARLIER = "deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history"
 _HASHES = ("controller-revision-hash", "pod-template-hash")

@@ -12,7 +12,8 @@ from datetime import datetime
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Unrecorded
 from kubectl_eksdoc.core.plan.addon.expected import EKS, config_of, owners_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
@@ -22,7 +23,7 @@ from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of
-from kubectl_eksdoc.core.sim.cluster.times import moment
+from kubectl_eksdoc.core.sim.cluster.store import moment
 
 _BY_PEOPLE = (
     ("f:data",),

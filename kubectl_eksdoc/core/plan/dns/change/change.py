@@ -3,25 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from kubectl_eksdoc.core.model import dns_codes, kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.coredns import NAME
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, Scale
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.placed import wanted_replicas
+from collections.abc import Iterator
 from dataclasses import dataclass
-
 from kubectl_eksdoc.core.model import dns_change_codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.core.model.coredns import NAME
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import in_order
 from kubectl_eksdoc.core.plan.addon.merging import differences, merged
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths, spelled
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.dns.change import scaling
-from kubectl_eksdoc.core.plan.dns.change.affinity import KEY as AFFINITY
+from kubectl_eksdoc.core.plan.dns.change.placing import KEY as AFFINITY
 from kubectl_eksdoc.core.plan.dns.change.lameduck import Edited, edited, has_reload, not_starting
-from kubectl_eksdoc.core.plan.dns.change.landing import Landing
-from kubectl_eksdoc.core.plan.dns.change.placing import SPREAD, Lacking, Placed, budgeted, placed
+from kubectl_eksdoc.core.plan.dns.change.placing import Landing
+from kubectl_eksdoc.core.plan.dns.change.placing import SPREAD
+from kubectl_eksdoc.core.plan.dns.change.placing import Lacking
+from kubectl_eksdoc.core.plan.dns.change.placing import Placed
+from kubectl_eksdoc.core.plan.dns.change.placing import budgeted
+from kubectl_eksdoc.core.plan.dns.change.placing import placed
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Wishes
-from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+
+
+# Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
+#
+# Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add-on's schemas.
+
+
+KEY = "autoScaling"
+_FIRST_MINOR = 25
+_FROM = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
+
+
+def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[Refused]:
+    """`version` of the add-on, whose schema it is, None where that is not known."""
+    minor = parse(kubernetes)
+    if minor is not None and (minor.major, minor.minor) < (1, _FIRST_MINOR):
+        yield Refused(
+            f"Kubernetes {kubernetes} has no autoscaler of the add-on: EKS has it from 1.{_FIRST_MINOR} on",
+            "Set replicaCount in the add-on's values.",
+        )
+    if schema is not None and schema.of((KEY,)) is None:
+        yield Refused(
+            f"the schema of coredns {version} has no {KEY}: EKS would refuse it",
+            f"EKS has it from {_FROM} on: update the add-on first (kubectl eksdoc addon-diff coredns).",
+        )
+    yield from _others(facts)
+
+
+def _others(facts: DnsFacts) -> Iterator[Refused]:
+    """Whoever scales it already."""
+    cluster = facts.cluster
+    read = cluster.read_of(kinds.AUTOSCALERS)
+    if not read.known:
+        yield Refused(
+            f"whether somebody scales CoreDNS already is not known: {read.resource.full_name}: {read.detail}",
+            "Two autoscalers would undo each other's work.",
+            f"list {read.resource.full_name}",
+        )
+    for each in cluster.autoscalers:
+        if (each.namespace, each.target_kind, each.target_name) == (SYSTEM, "Deployment", NAME):
+            yield Refused(
+                f"HorizontalPodAutoscaler {each.name} scales CoreDNS already, between {each.minimum} and "
+                f"{each.maximum}: the two would undo each other's work",
+                f"Take it away first: kubectl delete horizontalpodautoscaler {each.name} -n {SYSTEM}",
+            )
+    if facts.proportional:
+        yield Refused(
+            f"Deployment {facts.proportional} (cluster-proportional-autoscaler) scales CoreDNS already: the two would "
+            "undo each other's work",
+            f"Take it away first: kubectl delete deployment {facts.proportional} -n {SYSTEM}",
+        )
+
+
+def few(cluster: Cluster, scale: Scale) -> Iterator[Finding]:
+    """Where the autoscaler will have more at once, or may not have as many as it should."""
+    if not cluster.read_of(kinds.NODES).known:
+        return
+    found = wanted_replicas(cluster.nodes)
+    if found <= scale.least:
+        return
+    capped = found > scale.most
+    yield Finding(
+        dns_codes.TOO_FEW,
+        Severity.MEDIUM if capped else Severity.LOW,
+        Status.FAIL if capped else Status.PASS,
+        Subject("Deployment", NAME, SYSTEM),
+        f"EKS' formula wants {found} replicas for {len(cluster.nodes)} nodes, and "
+        + (f"{scale} allows {scale.most} at the most" if capped else f"{scale} starts with {scale.least}"),
+        ("max(nodes/16, cores/256), EKS user guide",),
+        (Remedy(f"give --autoscale {found}:{max(scale.most, found * 2)}"),),
+    )
+
 
 COREFILE = "corefile"
 """The add-on's value with the whole text."""
@@ -118,9 +214,9 @@ def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kub
         refusals += spot
         lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)
     if wishes.scale is not None:
-        refusals += scaling.not_scaled(facts, kubernetes, version, schema)
-        new[scaling.KEY] = _scaled(values, wishes)
-        found += scaling.few(facts.cluster, wishes.scale)
+        refusals += not_scaled(facts, kubernetes, version, schema)
+        new[KEY] = _scaled(values, wishes)
+        found += few(facts.cluster, wishes.scale)
     if wishes.place is Place.ON_DEMAND or wishes.scale is not None:
         new |= budgeted(facts, values, schema)
     after = _together(values, new)
@@ -153,7 +249,7 @@ _WHOLE = (COREFILE, AFFINITY, SPREAD)
 
 def _scaled(values: Doc, wishes: Wishes) -> Doc:
     assert wishes.scale is not None, "it is wished"
-    held = values.get(scaling.KEY)
+    held = values.get(KEY)
     bounds = {"enabled": True, "minReplicas": wishes.scale.least, "maxReplicas": wishes.scale.most}
     return {**(held if isinstance(held, dict) else {}), **bounds}
 
@@ -203,7 +299,7 @@ def _of_self_managed(facts: DnsFacts, wishes: Wishes) -> Change:
     if isinstance(spot, tuple):
         lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)
     if wishes.scale is not None:
-        refusals += scaling.not_scaled(facts, "", "", None)
+        refusals += not_scaled(facts, "", "", None)
     return Change(
         wishes,
         False,

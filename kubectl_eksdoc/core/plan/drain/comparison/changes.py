@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, TargetOutline
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.since.asked import Asked
+from kubectl_eksdoc.core.plan.since.changes import Asked
 from kubectl_eksdoc.core.plan.since.changes import Since
 
 Value: TypeAlias = int | float | str | None

@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model import codes, commands, kinds
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
@@ -17,7 +21,9 @@ from kubectl_eksdoc.core.plan.drain.verdicts.remedies import for_budget, touch_b
 from kubectl_eksdoc.core.plan.drain.verdicts.said import unknown
 from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 from kubectl_eksdoc.core.rules import budgets as arithmetic
-from kubectl_eksdoc.core.rules.evictions import Why, refused_by, uses_up
+from kubectl_eksdoc.core.rules.evictions import Why
+from kubectl_eksdoc.core.rules.evictions import refused_by
+from kubectl_eksdoc.core.rules.evictions import uses_up
 
 _BLOCKING = {
     BudgetVerdict.BLOCKED_FOREVER: codes.BUDGET_NEVER,

@@ -12,14 +12,15 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model import codes, commands
 from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, When
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging
 from kubectl_eksdoc.core.rules.budgets import full_health_allowed
-from kubectl_eksdoc.core.rules.scales import Scales
+from kubectl_eksdoc.core.rules.replacement import Scales
 
 MAX_EXTRA_REPLICAS = 10
 """More replicas than this just to be able to drain is no advice."""

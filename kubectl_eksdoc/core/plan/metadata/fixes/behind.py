@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
-
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Instance,
     MetadataOptions,
@@ -19,9 +19,31 @@ from kubectl_eksdoc.core.model.aws.machines import (
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.sources import class_name, instance_of
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.sources import class_name
+from kubectl_eksdoc.core.plan.metadata.sources import instance_of
+from collections.abc import Iterator
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.metadata import OnInstances
+from kubectl_eksdoc.core.model.metadata import SetOptions
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import On
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import complaints
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import INSTANCE_OPTIONS
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.rules.metadata_service import Reach, verdict
+from kubectl_eksdoc.core.model.commands import patch
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.metadata import OnClass
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import On
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import complaints
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import NODE_CLASS
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -159,3 +181,105 @@ def leaving(pods: Iterable[Pod]) -> dict[str, int]:
 def _known(held: Mapping[K, T | Absent | Unknown], key: K) -> T | None:
     found = held.get(key)
     return None if found is None or isinstance(found, (Absent, Unknown)) else found
+
+
+# Changing the instances as they run: nothing is replaced, and nothing of it outlives them.
+#
+# Source: botocore's model of EC2, ModifyInstanceMetadataOptions (what is not named stays; ``pending``, then ``applied``).
+
+
+def on_instances(of: Behind) -> Fix | None:
+    """None where no instance is known that a pod does not reach."""
+    each = tuple(_needed(of))
+    if not each:
+        return None
+    count = len(each)
+    left = len(of.nodes) - count
+    cautions = list(complaints(On.INSTANCES, On.CHANGES))
+    if left:
+        cautions.insert(
+            0, f"of {left} more {'node' if left == 1 else 'nodes'} the instance is not known, or not in force"
+        )
+    return Fix(
+        INSTANCE_OPTIONS,
+        When.TONIGHT,
+        f"Give {'the running instance' if count == 1 else f'the {count} running instances'} a hop limit of {of.hops}, "
+        "as they run: no node is replaced and no pod restarted",
+        tuple(_modify(of, one.instance, one.hop_limit, None if one.before.endpoint else True) for one in each),
+        tuple(_modify(of, one.instance, one.before.hop_limit, None if one.before.endpoint else False) for one in each),
+        Blast(instances=count, how="EC2 applies it within seconds"),
+        _lasts(of),
+        tuple(cautions),
+        OnInstances(each),
+    )
+
+
+def _needed(of: Behind) -> Iterator[SetOptions]:
+    for node, instance, options in of.instances:
+        if verdict(options, of.hops).reach in (Reach.CUT_OFF, Reach.V1_ONLY):
+            yield SetOptions(node.name, instance.id, options, max(of.hops, options.hop_limit))
+
+
+def _modify(of: Behind, instance: str, hop_limit: int, endpoint: bool | None) -> str:
+    switch = () if endpoint is None else ("--http-endpoint", "enabled" if endpoint else "disabled")
+    words = ("aws", "ec2", "modify-instance-metadata-options", "--instance-id", instance)
+    return shell(*words, "--http-put-response-hop-limit", str(hop_limit), *switch, *of.where.in_region)
+
+
+def _lasts(of: Behind) -> str:
+    """The next instance does not know of it."""
+    later, options = of.alike.later, of.alike.next.options
+    if later.reach is Reach.REACHABLE:
+        return "it is lost with the instance, and the next one has it by itself"
+    if isinstance(options, MetadataOptions):
+        return f"it is lost with the instance: the next one is as before ({later.why}; {of.alike.next.by})"
+    return "it is lost with the instance, and what the next one has is not known"
+
+
+# What Karpenter launches nodes with: a change of it replaces every node of the class.
+#
+# Sources: Karpenter, concepts/nodeclasses (spec.metadataOptions) and concepts/disruption (drift; a NodePool without
+# budgets has one of 10 %); karpenter v1.14.1, pkg/apis/v1/ec2nodeclass.go.
+
+
+KIND = "ec2nodeclass"
+
+
+def on_class(of: Behind) -> Fix | None:
+    """None where their class is not known, or they have several."""
+    said, name = of.class_said, of.node_class
+    if said is None or not name:
+        return None
+    nodes = of.of_class
+    switch = said.endpoint is False
+    act = OnClass(name, said.hop_limit, max(of.hops, said.hop_limit or 0), tuple(node.name for node in nodes), switch)
+    pools = sorted({node.group for node in nodes})
+    where = of.where.in_context
+    back = "null" if said.hop_limit is None else str(said.hop_limit)
+    return Fix(
+        NODE_CLASS,
+        When.TOMORROW,
+        f"Give EC2NodeClass {name} a hop limit of {of.hops}",
+        (patch(KIND, name, "", _spec(str(act.hop_limit), "enabled" if switch else ""), *where),),
+        (patch(KIND, name, "", _spec(back, "disabled" if switch else ""), *where),),
+        Blast(
+            len(nodes),
+            of.pods_on(nodes),
+            how=f"every node of the class drifts, and Karpenter begins to replace them at once, in "
+            f"{'NodePool' if len(pools) == 1 else 'NodePools'} {', '.join(pools) or '(none)'} by their disruption "
+            "budgets: 10 % of a NodePool's nodes at a time unless they say otherwise",
+        ),
+        "it holds for every node to come",
+        (
+            'a budget of nodes: "0" for the reason Drifted in the NodePool holds it back until the night you want '
+            "(Karpenter v1), and the way back drifts every node again",
+            "what made the class (Helm, Argo CD, Terraform) puts it back: set spec.metadataOptions there as well",
+            *complaints(On.INSTANCES, On.LAUNCHES),
+        ),
+        act,
+    )
+
+
+def _spec(hop_limit: str, endpoint: str) -> str:
+    switch = f',"httpEndpoint":"{endpoint}"' if endpoint else ""
+    return f'{{"spec":{{"metadataOptions":{{"httpPutResponseHopLimit":{hop_limit}{switch}}}}}}}'

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.metadata_probe import Ask, Seen, Step
+from kubectl_eksdoc.core.model.metadata import Ask
+from kubectl_eksdoc.core.model.metadata import Seen
+from kubectl_eksdoc.core.model.metadata import Step
 
 OK, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
 

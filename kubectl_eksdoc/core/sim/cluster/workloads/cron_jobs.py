@@ -14,15 +14,22 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.rules.schedules import Every, InvalidSchedule, Schedule
-from kubectl_eksdoc.core.sim.cluster import traits
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
-from kubectl_eksdoc.core.sim.cluster.times import later, moment, rfc3339
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.job_ends import JOBS, finished_as
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner, reference_to
+from kubectl_eksdoc.core.sim.cluster import store
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import later
+from kubectl_eksdoc.core.sim.cluster.store import moment
+from kubectl_eksdoc.core.sim.cluster.store import rfc3339
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import JOBS
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import finished_as
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
 
-CRON_JOBS = traits.CRON_JOBS.full_name
+CRON_JOBS = store.CRON_JOBS.full_name
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 _MOST_MISSED = 100
@@ -41,7 +48,7 @@ class CronJobs:
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == CRON_JOBS:
             return (change.item.key,)
-        return keys_of_owner(change, traits.CRON_JOBS)
+        return keys_of_owner(change, store.CRON_JOBS)
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(CRON_JOBS, key)
@@ -136,7 +143,7 @@ class CronJobs:
         made: Doc = {
             "name": name,
             "annotations": {**(meta.get("annotations") or {}), SCHEDULED: rfc3339(due)},
-            "ownerReferences": [reference_to(item, traits.CRON_JOBS)],
+            "ownerReferences": [reference_to(item, store.CRON_JOBS)],
         }
         if meta.get("labels"):
             made["labels"] = meta["labels"]

@@ -6,25 +6,250 @@ upstream's delay between attempts is left out.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.core.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm
+from kubectl_eksdoc.core.model.selectors import Requirement
+from kubectl_eksdoc.core.sim.cluster.pod_admission import NOT_READY, UNREACHABLE
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import node_of
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import NO_EXECUTE
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import NO_SCHEDULE
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import all_tolerated
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import taints_of
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
 from collections.abc import Iterable, Mapping
-
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
-from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.daemon_places import Places, added_tolerations, for_node, target_of
-from kubectl_eksdoc.core.sim.cluster.workloads.daemon_rollout import (
-    GENERATION_ANNOTATION,
-    GENERATION_LABEL,
-    Rollout,
-    rollout_of,
-)
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, keys_of_owner, may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.revisions import HASH_LABEL, Revisions, hash_in
-from kubectl_eksdoc.core.sim.cluster.workloads.selecting import Selectors
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import Revisions
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import hash_in
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
+
+
+# On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
+#
+# Source: pkg/controller/daemon/daemon_controller.go (NodeShouldRunDaemonPod, predicates),
+# pkg/controller/daemon/util/daemonset_util.go (AddOrUpdateDaemonPodTolerations,
+# ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName), Kubernetes v1.36.
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+_TOLERATED = (
+    (NOT_READY, NO_EXECUTE),
+    (UNREACHABLE, NO_EXECUTE),
+    ("node.kubernetes.io/disk-pressure", NO_SCHEDULE),
+    ("node.kubernetes.io/memory-pressure", NO_SCHEDULE),
+    ("node.kubernetes.io/pid-pressure", NO_SCHEDULE),
+    (UNSCHEDULABLE_TAINT, NO_SCHEDULE),
+)
+_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
+
+
+class Place(NamedTuple):
+    """`wanted`: a pod must be there; `kept`: one that is there may stay."""
+
+    wanted: bool
+    kept: bool
+
+
+class Places:
+    """Mutable: remembers what it decided for a template and a node, until one of them changes."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[Doc, NodeDemand, list[Doc]]] = {}
+        self._decided: dict[tuple[int, str], tuple[Doc, Doc | None, Place]] = {}
+
+    def of(self, owner: Item, node: Doc) -> Place:
+        template: Doc = owner.doc["spec"].get("template") or {}
+        spec: Doc = node.get("spec") or {}
+        labels = node["metadata"].get("labels")
+        key = (id(template), node["metadata"]["name"])
+        held = self._decided.get(key)
+        if held is not None and held[0] is spec and held[1] is labels:
+            return held[2]
+        made = self._decide(template, node)
+        self._decided[key] = (spec, labels, made)
+        return made
+
+    def _decide(self, template: Doc, node: Doc) -> Place:
+        demand, tolerations = self._demand(template)
+        name = node["metadata"]["name"]
+        if (template.get("spec") or {}).get("nodeName") not in (None, "", name):
+            return Place(False, False)
+        if not demand.accepts(name, labels_of(node)):
+            return Place(False, False)
+        if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), tolerations):
+            return Place(True, True)
+        return Place(False, all_tolerated(taints_of(node, NO_EXECUTE), tolerations))
+
+    def _demand(self, template: Doc) -> tuple[NodeDemand, list[Doc]]:
+        held = self._read.get(id(template))
+        if held is None:
+            spec: Doc = template.get("spec") or {}
+            tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
+            held = self._read[id(template)] = (template, demand_of(spec), tolerations)
+        return held[1], held[2]
+
+
+def demand_of(spec: Doc) -> NodeDemand:
+    """The nodes that a pod's spec asks for."""
+    selector = tuple(sorted((spec.get("nodeSelector") or {}).items()))
+    required = at(spec, "affinity", "nodeAffinity", REQUIRED)
+    if required is None:
+        return NodeDemand(selector)
+    terms = tuple(
+        NodeTerm(_requirements(each.get("matchExpressions")), _requirements(each.get("matchFields")))
+        for each in required.get("nodeSelectorTerms") or ()
+    )
+    return NodeDemand(selector, terms)
+
+
+def added_tolerations(spec: Doc) -> list[Doc]:
+    """Those that every pod of a DaemonSet gets besides its own."""
+    held = spec.get("tolerations") or ()
+    wanted = (*_TOLERATED, _ON_HOST_NETWORK) if spec.get("hostNetwork") else _TOLERATED
+    made: list[Doc] = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
+    return [each for each in made if each not in held]
+
+
+def for_node(spec: Doc, node: str) -> Doc:
+    """`spec` with a node affinity that lets the scheduler take only `node`; its own required terms are replaced."""
+    fields = [{"key": NODE_NAME_FIELD, "operator": "In", "values": [node]}]
+    return with_value(spec, ("affinity", "nodeAffinity", REQUIRED), {"nodeSelectorTerms": [{"matchFields": fields}]})
+
+
+def target_of(pod: Doc) -> str:
+    """The node that the pod is on, or is for; "" where it does not say."""
+    if node := node_of(pod):
+        return node
+    for term in at(pod, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms") or ():
+        for field in term.get("matchFields") or ():
+            if (field.get("key"), field.get("operator")) == (NODE_NAME_FIELD, "In") and len(field["values"]) == 1:
+                return str(field["values"][0])
+    return ""
+
+
+def _requirements(given: list[Doc] | None) -> tuple[Requirement, ...]:
+    return tuple(
+        Requirement(each["key"], each.get("operator", ""), tuple(each.get("values") or ())) for each in given or ()
+    )
+
+
+# Which pods of a DaemonSet a rolling update deletes, and where it makes new ones beside the old.
+#
+# Source: pkg/controller/daemon/update.go (rollingUpdate, findUpdatedPodsOnNode), Kubernetes v1.36.
+
+
+GENERATION_LABEL = "pod-template-generation"
+GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """`most_away` and `most_beside` are maxUnavailable and maxSurge as counts, of nodes that want a pod."""
+
+    hash: str
+    generation: str
+    min_ready_s: int
+    most_away: int
+    most_beside: int
+    now: datetime
+
+    def is_new(self, pod: Item) -> bool:
+        labels = pods.labels_of(pod.doc)
+        if self.generation and labels.get(GENERATION_LABEL) == self.generation:
+            return True
+        return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
+
+    def steps(self, by_node: Mapping[str, Sequence[Item]]) -> tuple[list[Item], list[str]]:
+        """The pods to delete and the nodes to make one on."""
+        return self._beside(by_node) if self.most_beside else (self._instead(by_node), [])
+
+    def _instead(self, by_node: Mapping[str, Sequence[Item]]) -> list[Item]:
+        """Old pods that go first, their nodes being without one for a while."""
+        away = 0
+        ailing: list[Item] = []
+        candidates: list[Item] = []
+        for own in by_node.values():
+            new, old = self._split(own)
+            if len(new) + len(old) != 1:
+                away += 1  # none, or one too many: it is seen to elsewhere
+            elif new:
+                away += not self._available(new[0])
+            elif self._available(old[0]):
+                candidates.append(old[0])
+            else:
+                away += 1
+                ailing.append(old[0])
+        return ailing + candidates[: max(0, self.most_away - away)]
+
+    def _beside(self, by_node: Mapping[str, Sequence[Item]]) -> tuple[list[Item], list[str]]:
+        """New pods come first; the old one of a node goes when its new one is available."""
+        beside = 0
+        gone: list[Item] = []
+        at_once: list[str] = []
+        candidates: list[str] = []
+        for node, own in by_node.items():
+            new, old = self._split(own)
+            if len(new) > 1 or len(old) > 1:
+                beside += 1
+            elif old and not new:
+                (candidates if self._available(old[0]) else at_once).append(node)
+            elif old and self._available(new[0]):
+                gone.append(old[0])
+            elif old:
+                beside += 1
+        return gone, at_once + candidates[: max(0, self.most_beside - beside)]
+
+    def _split(self, own: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+        staying = [pod for pod in own if not pod.leaving]
+        return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
+
+    def _available(self, pod: Item) -> bool:
+        return pods.is_available(pod.doc, self.min_ready_s, self.now)
+
+
+def rollout_of(owner: Item, hash_: str, nodes: int, now: datetime) -> Rollout:
+    """`nodes`: how many want a pod."""
+    rolling: Doc = at(owner.doc, "spec", "updateStrategy", "rollingUpdate") or {}
+    beside = scaled(rolling.get("maxSurge"), nodes, 0, up=True)
+    away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
+    return Rollout(
+        hash=hash_,
+        generation=pods.annotations_of(owner.doc).get(GENERATION_ANNOTATION, ""),
+        min_ready_s=int(owner.doc["spec"].get("minReadySeconds") or 0),
+        most_away=away if away or beside else 1,
+        most_beside=beside,
+        now=now,
+    )
+
 
 DAEMON_SETS, NODES = kinds.DAEMON_SETS.full_name, kinds.NODES.full_name
 BURST = 250

@@ -7,17 +7,228 @@ Kubernetes v1.36. The annotation with the time of the last change says when the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from collections import defaultdict
+from collections.abc import Iterable
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from collections.abc import Iterable
 from typing import NamedTuple
-
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
-from kubectl_eksdoc.core.sim.cluster.workloads import endpoints, pods
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner, reference_to
-from kubectl_eksdoc.core.sim.cluster.workloads.services import Memberships
-from kubectl_eksdoc.core.sim.cluster.workloads.slicing import spread
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
+
+
+# Endpoints of a Service: what one says of a pod, and the ports it is reached at.
+#
+# Source: staging/src/k8s.io/endpointslice/{utils,reconciler}.go (podToEndpoint, getEndpointPorts),
+# endpointslice/util/controller_utils.go (ShouldPodBeInEndpoints, FindPort), Kubernetes v1.36.
+# Hints of topology-aware routing are left out.
+
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def addresses(pod: Doc, family: str) -> list[str]:
+    """Those of the family; of a pod that has ended none."""
+    if pods.is_finished(pod):
+        return []
+    status = pod.get("status") or {}
+    held = [each["ip"] for each in status.get("podIPs") or () if each.get("ip")]
+    if not held and status.get("podIP"):
+        held = [status["podIP"]]
+    return [each for each in held if (":" in each) == (family == "IPv6")]
+
+
+def endpoint(pod: Item, service: Doc, found: list[str], zone: str | None) -> Doc:
+    """The endpoint of a pod; terminating ones serve as long as they are ready."""
+    serving, terminating = pods.is_ready(pod.doc), pod.leaving
+    ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
+    made: Doc = {
+        "addresses": found,
+        "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
+        "targetRef": {"kind": "Pod", "namespace": pod.key[0], "name": pod.key[1], "uid": pod.uid},
+    }
+    spec = pod.doc["spec"]
+    if spec.get("nodeName"):
+        made["nodeName"] = spec["nodeName"]
+    if zone:
+        made["zone"] = zone
+    if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
+        made["hostname"] = spec["hostname"]
+    return made
+
+
+def ports(service: Doc, pod: Doc) -> list[Doc]:
+    """Ports of the pod behind those of the service; one whose name the pod does not have is left out."""
+    made = []
+    for each in service["spec"].get("ports") or ():
+        protocol = each.get("protocol") or "TCP"
+        number = _number(each, protocol, pod)
+        if number is None:
+            continue
+        port: Doc = {"name": each.get("name") or "", "port": number, "protocol": protocol}
+        if each.get("appProtocol"):
+            port["appProtocol"] = each["appProtocol"]
+        made.append(port)
+    return made
+
+
+def _number(port: Doc, protocol: str, pod: Doc) -> int | None:
+    target = port.get("targetPort") or port["port"]
+    if isinstance(target, int):
+        return target
+    for name, of, number in _named(pod):
+        if (name, of) == (target, protocol):
+            return number
+    return None
+
+
+def _named(pod: Doc) -> Iterable[tuple[str, str, int]]:
+    """Named ports of the containers, then of the sidecars."""
+    spec = pod["spec"]
+    sidecars = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
+    for container in (*(spec.get("containers") or ()), *sidecars):
+        for each in container.get("ports") or ():
+            yield each.get("name", ""), each.get("protocol") or "TCP", int(each["containerPort"])
+
+
+# How endpoints are spread over slices: each stays where it is, and as few slices as possible are written.
+#
+# Source: staging/src/k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, finalize), Kubernetes v1.36.
+
+
+MOST = 100
+"""Endpoints in one slice (--max-endpoints-per-slice)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`kept`: endpoints of each slice that stays, as they are to be; `new`: of those to make; `spare`: to delete."""
+
+    kept: tuple[tuple[Item, list[Doc]], ...]
+    new: tuple[list[Doc], ...]
+    spare: tuple[Item, ...]
+
+
+def spread(slices: Sequence[Item], wanted: Mapping[str, Doc]) -> Spread:
+    """`wanted` by the pod's UID; `slices` are those of the same ports."""
+    left = dict(wanted)
+    stay: dict[Item, list[Doc]] = {}
+    spare: list[Item] = []
+    for item in slices:
+        endpoints = _stay(item, left)
+        if endpoints:
+            stay[item] = endpoints
+        else:
+            spare.append(item)
+    more = list(left.values())
+    touched = [item for item, endpoints in stay.items() if endpoints != (item.doc.get("endpoints") or [])]
+    for item in sorted(touched, key=lambda each: -len(stay[each])):
+        room = MOST - len(stay[item])
+        stay[item] = stay[item] + more[:room]
+        more = more[room:]
+    new: list[list[Doc]] = []
+    while len(more) >= MOST:
+        new.append(more[:MOST])
+        more = more[MOST:]
+    unchanged = {item: endpoints for item, endpoints in stay.items() if item not in touched}
+    if more and (fitting := _fitting(unchanged, len(more))) is not None:
+        stay[fitting] = stay[fitting] + more
+    elif more:
+        new.append(more)
+    return Spread(tuple(stay.items()), tuple(new), tuple(spare))
+
+
+def _stay(item: Item, left: dict[str, Doc]) -> list[Doc]:
+    """The endpoints of a slice that are still wanted, as they are wanted; taken out of `left`."""
+    kept = []
+    for each in item.doc.get("endpoints") or ():
+        new = left.pop((each.get("targetRef") or {}).get("uid", ""), None)
+        if new is not None:
+            kept.append(each if new is each or new == each else new)
+    return kept
+
+
+def _fitting(unchanged: Mapping[Item, list[Doc]], more: int) -> Item | None:
+    """The slice that they fill best without overflowing."""
+    able = [(len(endpoints), item) for item, endpoints in unchanged.items() if len(endpoints) + more <= MOST]
+    return max(able, key=lambda each: each[0])[1] if able else None
+
+
+# Which Services select a pod, without looking at all of them.
+#
+# Source: staging/src/k8s.io/endpointslice/util/controller_utils.go (GetServicesToUpdateOnPodChange), Kubernetes v1.36.
+
+
+_Pair = tuple[str, str, str]
+
+
+class Memberships:
+    """Mutable: Services by namespace and one label of their selector."""
+
+    def __init__(self) -> None:
+        self._selectors: dict[Key, dict[str, str]] = {}
+        self._by_pair: dict[_Pair, dict[Key, None]] = defaultdict(dict)
+
+    def note(self, change: Change) -> None:
+        """A Service came, changed or went."""
+        key = change.item.key
+        before = self._selectors.pop(key, None)
+        if before:
+            self._by_pair[_pair(key, before)].pop(key, None)
+        selector = change.item.doc["spec"].get("selector")
+        if selector and change.what is not What.DELETED:
+            self._selectors[key] = selector
+            self._by_pair[_pair(key, selector)][key] = None
+
+    def of(self, pod: Item) -> list[Key]:
+        """The Services that select it."""
+        labels = pods.labels_of(pod.doc)
+        return [
+            key
+            for pair in labels.items()
+            for key in self._by_pair.get((pod.key[0], *pair), ())
+            if self._selectors[key].items() <= labels.items()
+        ]
+
+    def concerned(self, change: Change) -> Iterable[Key]:
+        """Those whose endpoints may change with the pod."""
+        if change.before is None or change.what is What.DELETED:
+            return self.of(change.item)
+        if _seen(change.before) == _seen(change.item):
+            return ()
+        return dict.fromkeys((*self.of(change.before), *self.of(change.item)))
+
+
+def _pair(key: Key, selector: dict[str, str]) -> _Pair:
+    return (key[0], *min(selector.items()))
+
+
+def _seen(pod: Item) -> tuple[object, ...]:
+    """All of a pod that its endpoints show."""
+    status = pod.doc.get("status") or {}
+    ips = status.get("podIPs") or status.get("podIP")
+    shown = (ips, pods.labels_of(pod.doc), pods.node_of(pod.doc), pod.doc["spec"].get("hostname"))
+    return (*shown, pods.is_ready(pod.doc), pods.is_finished(pod.doc), pod.leaving)
+
 
 SERVICES, NODES = kinds.SERVICES.full_name, kinds.NODES.full_name
 SLICES = kinds.ENDPOINT_SLICES.full_name
@@ -161,9 +372,9 @@ class EndpointSlices:
 
 
 def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
-    reached_at = endpoints.addresses(pod.doc, family)
-    listed = endpoints.ports(service, pod.doc) if reached_at else []
-    made = endpoints.endpoint(pod, service, reached_at, zone) if reached_at else None
+    reached_at = addresses(pod.doc, family)
+    listed = ports(service, pod.doc) if reached_at else []
+    made = endpoint(pod, service, reached_at, zone) if reached_at else None
     return _Known(pod, service["spec"], zone, _frozen(listed), listed, made)
 
 
@@ -185,7 +396,7 @@ def _family(item: Item) -> str:
 
 
 def _zone(node: Item) -> str | None:
-    return pods.labels_of(node.doc).get(endpoints.ZONE)
+    return pods.labels_of(node.doc).get(ZONE)
 
 
 def _frozen(ports: Iterable[Doc] | None) -> _Ports:

@@ -8,11 +8,57 @@ Source: pkg/controller/garbagecollector/{garbagecollector,graph_builder}.go, Kub
 from __future__ import annotations
 
 from collections.abc import Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.disruptions import disrupted
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
@@ -147,3 +193,221 @@ def _asked(item: Item) -> str:
 def _group(owner: Doc) -> str:
     group, slash, _ = str(owner.get("apiVersion", "")).partition("/")
     return group if slash else ""
+
+
+# The pod garbage collector: pods on nodes that are gone are failed and deleted by force, budgets or not.
+#
+# Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, markFailedAndDeletePodWithCondition), Kubernetes v1.36.
+# Finished pods beyond the threshold of 12,500 are left alone.
+
+
+NODES = kinds.NODES.full_name
+
+PERIOD_S = 20.0
+"""It looks as often as that (gcCheckPeriod)."""
+
+QUARANTINE_S = 40.0
+"""A node must have been away for so long since it was first missed (quarantineTime)."""
+
+REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
+
+
+class PodGarbage:
+    """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
+
+    resources = (NODES, pods.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._due: dict[str, float] = {}
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == NODES:
+            return (change.item.key,) if change.what is not What.MODIFIED else ()
+        node = pods.node_of(change.item.doc)
+        if change.what is What.DELETED or not node or self._there(node):
+            return ()
+        before = change.before
+        return (("", node),) if before is None or pods.node_of(before.doc) != node else ()
+
+    def reconcile(self, key: Key) -> float | None:
+        node = key[1]
+        if self._there(node) or not self._index.held(NODES):
+            self._due.pop(node, None)
+            return None
+        now_s = self._registry.agenda.seconds
+        due_s = self._due.setdefault(node, now_s + (-now_s % PERIOD_S) + QUARANTINE_S)
+        if now_s < due_s:
+            return due_s - now_s
+        del self._due[node]
+        for pod in self._index.on_node(node):
+            self._remove(pod)
+        return None
+
+    def _there(self, node: str) -> bool:
+        return self._registry.store.get(NODES, ("", node)) is not None
+
+    def _remove(self, pod: Item) -> None:
+        if not pods.is_finished(pod.doc):
+            doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
+            pod = self._registry.update(pod, with_value(doc, ("status", "phase"), "Failed"), status=True)
+        self._registry.delete(pod, DeleteOptions(grace_s=0))
+
+
+# The namespace controller: everything in a namespace that is being deleted goes, pods first, and then the namespace.
+#
+# Source: pkg/controller/namespace/deletion/namespaced_resources_deleter.go, Kubernetes v1.36 (OrderedNamespaceDeletion).
+
+
+NAMESPACES, PODS = kinds.NAMESPACES.full_name, kinds.PODS.full_name
+FINALIZER = "kubernetes"
+
+
+class Namespaces:
+    """A `Controller`; keys are those of Namespaces."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.resources = registry.traits.keys()
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == NAMESPACES:
+            return (change.item.key,) if change.item.leaving else ()
+        namespace = ("", change.item.key[0])
+        if change.what is not What.DELETED or not namespace[1]:
+            return ()
+        held = self._registry.store.get(NAMESPACES, namespace)
+        return (namespace,) if held is not None and held.leaving else ()
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(NAMESPACES, key)
+        if item is None or not item.leaving:
+            return None
+        pods = self._content((PODS,), key[1])
+        left = pods or self._content(self._registry.traits, key[1])
+        for each in left:
+            if not each.leaving:
+                self._registry.delete(each)
+        if not self._content(self._registry.traits, key[1]):
+            self._finalize(item)
+        elif pods and not self._content((PODS,), key[1]):
+            return 0.0
+        return None
+
+    def _content(self, resources: Iterable[str], namespace: str) -> list[Item]:
+        store, traits = self._registry.store, self._registry.traits
+        return [item for name in resources if traits[name].namespaced for item in store.list(name, namespace)]
+
+    def _finalize(self, item: Item) -> None:
+        kept = [each for each in at(item.doc, "spec", "finalizers") or () if each != FINALIZER]
+        self._registry.update(item, with_value(item.doc, ("spec", "finalizers"), kept))
+
+
+# The protection of claims in use: one that is being deleted stays until no pod on a node uses it.
+#
+# Source: pkg/controller/volume/pvcprotection/pvc_protection_controller.go (podUsesPVC), Kubernetes v1.36.
+
+
+CLAIMS, CLAIM_PROTECTION_PODS = kinds.CLAIMS.full_name, kinds.PODS.full_name
+CLAIM_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
+
+
+class ClaimProtection:
+    """A `Controller`; keys are those of claims."""
+
+    resources = (CLAIMS, CLAIM_PROTECTION_PODS)
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == CLAIMS:
+            return (change.item.key,) if _is_held(change.item) else ()
+        if change.what is not What.DELETED:
+            return ()
+        return [(change.item.key[0], name) for name in claims_of(change.item.doc)]
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(CLAIMS, key)
+        if item is None or not _is_held(item) or self._is_used(key):
+            return None
+        kept = [each for each in item.doc["metadata"]["finalizers"] if each != CLAIM_PROTECTION_FINALIZER]
+        self._registry.update(item, with_value(item.doc, ("metadata", "finalizers"), kept))
+        return None
+
+    def _is_used(self, key: Key) -> bool:
+        """By a pod that has a node: no kubelet starts one whose claim is being deleted."""
+        pods = self._registry.store.list(CLAIM_PROTECTION_PODS, key[0])
+        return any(at(pod.doc, "spec", "nodeName") and key[1] in claims_of(pod.doc) for pod in pods)
+
+
+def _is_held(claim: Item) -> bool:
+    return claim.leaving and CLAIM_PROTECTION_FINALIZER in (at(claim.doc, "metadata", "finalizers") or ())
+
+
+def claims_of(pod: Doc) -> list[str]:
+    """Ephemeral volumes' claims are named after pod and volume."""
+    found = []
+    for volume in at(pod, "spec", "volumes") or ():
+        if volume.get("persistentVolumeClaim"):
+            found.append(str(volume["persistentVolumeClaim"].get("claimName") or ""))
+        elif volume.get("ephemeral"):
+            found.append(f"{pod['metadata']['name']}-{volume.get('name')}")
+    return found
+
+
+# The attach-detach controller, as far as volumes leave nodes: an attachment goes once no pod on its node uses it.
+#
+# Source: pkg/controller/volume/attachdetach/reconciler/reconciler.go, Kubernetes v1.36. Not modelled: new attachments (a
+# pod starts without them), and volumes that stay mounted.
+
+
+ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
+
+TAKES_S = 3.0
+"""From the end of a pod until its volumes are off the node: unmounted by the kubelet, detached by the driver."""
+
+
+class Detaching:
+    """A `Controller`; keys are those of attachments."""
+
+    resources = (ATTACHMENTS, pods.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._due: dict[Key, float] = {}
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == ATTACHMENTS:
+            return (change.item.key,) if change.what is What.ADDED else ()
+        node = pods.node_of(change.item.doc)
+        if change.what is not What.DELETED or not node or not claims_of(change.item.doc):
+            return ()
+        return [item.key for item in self._registry.store.list(ATTACHMENTS) if at(item.doc, "spec", "nodeName") == node]
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(ATTACHMENTS, key)
+        if item is None or self._is_used(item):
+            self._due.pop(key, None)
+            return None
+        now_s = self._registry.agenda.seconds
+        due_s = self._due.setdefault(key, now_s + TAKES_S)
+        if now_s < due_s:
+            return due_s - now_s
+        del self._due[key]
+        self._registry.delete(item)
+        return None
+
+    def _is_used(self, attachment: Item) -> bool:
+        """What a pod holds inline has no name here, and counts as used."""
+        volume = at(attachment.doc, "spec", "source", "persistentVolumeName")
+        if not volume:
+            return True
+        for pod in self._index.on_node(str(at(attachment.doc, "spec", "nodeName"))):
+            for name in claims_of(pod.doc):
+                claim = self._registry.store.get(CLAIMS, (pod.key[0], name))
+                if claim is not None and at(claim.doc, "spec", "volumeName") == volume:
+                    return True
+        return False

@@ -7,12 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster.conditions import condition
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.registry import condition
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.times import later, moment, rfc3339
-from kubectl_eksdoc.core.sim.cluster.workloads import pods
+from kubectl_eksdoc.core.sim.cluster.store import later
+from kubectl_eksdoc.core.sim.cluster.store import moment
+from kubectl_eksdoc.core.sim.cluster.store import rfc3339
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from collections.abc import Iterable
+from datetime import datetime
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.sim.cluster.registry import put
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import moment
+from collections.abc import Collection, Iterable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import annotations_of
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
+
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 """The finalizer that pods keep until they are counted."""
@@ -119,3 +142,162 @@ def _has(asked: list[Doc] | None, pod: Doc) -> bool:
         if held is not None and held.get("status") == each.get("status", "True"):
             return True
     return False
+
+
+# How a Job ends: the conditions it passes through, and the deletion of what has ended.
+#
+# Source: pkg/controller/job/job_controller.go (enactJobFinished, newCondition),
+# pkg/controller/ttlafterfinished/ttlafterfinished_controller.go, Kubernetes v1.36.
+
+
+JOBS = kinds.JOBS.full_name
+
+SUCCEEDED = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+TOO_MANY_FAILED = ("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+TOO_LONG = ("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline")
+
+_LAST = {"SuccessCriteriaMet": "Complete", "FailureTarget": "Failed"}
+
+
+def finished_as(job: Doc) -> Doc | None:
+    """The condition Complete or Failed, if it holds."""
+    for kind in _LAST.values():
+        held = condition(job, kind)
+        if held is not None and held.get("status") == "True":
+            return held
+    return None
+
+
+def decided(job: Doc) -> Doc | None:
+    """The condition that says how it will end, once its pods have ended."""
+    for kind in _LAST:
+        held = condition(job, kind)
+        if held is not None and held.get("status") == "True":
+            return held
+    return None
+
+
+def decision(what: tuple[str, str, str], now: str) -> Doc:
+    kind, reason, message = what
+    times = {"lastProbeTime": now, "lastTransitionTime": now}
+    return {"type": kind, "status": "True", "reason": reason, "message": message, **times}
+
+
+def ended(status: Doc, how: Doc, now: str) -> Doc:
+    """`status` with the last condition, of which `how` was the announcement."""
+    last = {**how, "type": _LAST[how["type"]], "lastProbeTime": now, "lastTransitionTime": now}
+    made = {**status, "conditions": put(status.get("conditions") or (), last)}
+    return {**made, "completionTime": now} if last["type"] == "Complete" else made
+
+
+class EndedJobs:
+    """A `Controller`; keys are those of Jobs: they go so many seconds after their end (ttlSecondsAfterFinished)."""
+
+    resources = (JOBS,)
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        asked = change.item.doc["spec"].get("ttlSecondsAfterFinished") is not None
+        return (change.item.key,) if asked and change.what is not What.DELETED else ()
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(JOBS, key)
+        if item is None or item.leaving:
+            return None
+        left_s = _left_s(item.doc, self._registry.agenda.now)
+        if left_s is None or left_s > 0:
+            return left_s
+        self._registry.delete(item, DeleteOptions(propagation="Foreground"))
+        return None
+
+
+def _left_s(job: Doc, now: datetime) -> float | None:
+    last, ttl_s = finished_as(job), job["spec"].get("ttlSecondsAfterFinished")
+    if last is None or ttl_s is None:
+        return None
+    return max(0.0, int(ttl_s) - (now - moment(last["lastTransitionTime"])).total_seconds())
+
+
+# Completion indexes of an Indexed Job: which are done, which are next, and how the status writes them.
+#
+# Source: pkg/controller/job/indexed_job_utils.go, Kubernetes v1.36.
+
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def index_of(pod: Doc) -> int | None:
+    text = annotations_of(pod).get(INDEX, "")
+    return int(text) if text.isdigit() else None
+
+
+def parsed(text: str) -> set[int]:
+    """``0,2-4`` as numbers."""
+    found: set[int] = set()
+    for part in text.split(",") if text else ():
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def written(indexes: Iterable[int]) -> str:
+    """Numbers as ``0,2-4``: a pair is written with a comma, more with a dash."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][-1] == index - 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return ",".join(_run(run) for run in runs)
+
+
+def pending(completions: int, taken: Collection[int], count: int) -> list[int]:
+    """The first so many that are neither done nor under way."""
+    return [index for index in range(completions) if index not in taken][:count]
+
+
+def indexed(pod: Doc, job: str, index: int) -> Doc:
+    """`pod` as the one of that index."""
+    meta = pod["metadata"]
+    labels = {**labels_of(pod), INDEX: str(index)}
+    annotations = {**annotations_of(pod), INDEX: str(index)}
+    meta = {**meta, "generateName": f"{job}-{index}-", "labels": labels, "annotations": annotations}
+    return with_value({**pod, "metadata": meta}, ("spec", "hostname"), f"{job}-{index}")
+
+
+def _run(run: list[int]) -> str:
+    if len(run) == 1:
+        return str(run[0])
+    return f"{run[0]},{run[1]}" if len(run) == 2 else f"{run[0]}-{run[-1]}"
+
+
+# The selector and the labels that the API server gives to a Job that brings none, and other defaults of its spec.
+#
+# Source: pkg/registry/batch/job/strategy.go (generateSelector), pkg/apis/batch/v1/defaults.go, Kubernetes v1.36.
+
+
+JOB_NAME, CONTROLLER_UID = "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"
+
+
+def completed(job: Doc) -> Doc:
+    """`job`, which has a name and a UID, as the server stores it."""
+    spec: Doc = job["spec"]
+    meta = job["metadata"]
+    name, uid = meta["name"], meta["uid"]
+    defaults: Doc = {"backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False}
+    defaults["podReplacementPolicy"] = "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed"
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        defaults |= {"completions": 1, "parallelism": 1}
+    defaults.setdefault("parallelism", 1)
+    spec = {**defaults, **spec}
+    if spec.get("manualSelector"):
+        return {**job, "spec": spec}
+    given = {CONTROLLER_UID: uid, JOB_NAME: name, "controller-uid": uid, "job-name": name}
+    template: Doc = spec.get("template") or {}
+    of_template = {**((template.get("metadata") or {}).get("labels") or {}), **given}
+    spec["selector"] = {"matchLabels": {CONTROLLER_UID: uid}}
+    spec["template"] = with_value(template, ("metadata", "labels"), of_template)
+    labels = labels_of(job) or of_template
+    return {**job, "metadata": {**meta, "labels": labels}, "spec": spec}

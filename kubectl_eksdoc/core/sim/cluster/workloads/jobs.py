@@ -9,28 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.sim.cluster.conditions import condition, put
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.sim.cluster.registry import put
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
-from kubectl_eksdoc.core.sim.cluster.times import moment
-from kubectl_eksdoc.core.sim.cluster.workloads import job_ends as ends
-from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.job_indexes import index_of, indexed, parsed, pending, written
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import (
-    TRACKING,
-    Backoff,
-    has_failed,
-    is_tracked,
-    only_replaces_failed,
-    restarts,
-    verdict,
-)
-from kubectl_eksdoc.core.sim.cluster.workloads.job_selectors import JOB_NAME, completed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, keys_of_owner, may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.selecting import Selectors
-from kubectl_eksdoc.core.sim.cluster.workloads.surplus import surplus
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import moment
+from kubectl_eksdoc.core.sim.cluster.workloads import job_pods as ends
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import index_of
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import indexed
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import parsed
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import pending
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import written
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import TRACKING
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import Backoff
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import has_failed
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import is_tracked
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import only_replaces_failed
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import restarts
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import verdict
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import JOB_NAME
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import completed
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import surplus
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
 
 JOBS = ends.JOBS
@@ -40,7 +50,7 @@ BURST = 500
 class Jobs:
     """A `Controller`; keys are those of Jobs."""
 
-    resources = (JOBS, pods.PODS)
+    resources = (JOBS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -57,7 +67,7 @@ class Jobs:
         owners = keys_of_owner(change, kinds.JOBS)
         if not may_be_adopted(change):
             return owners
-        name = pods.labels_of(change.item.doc).get(JOB_NAME)
+        name = templates.labels_of(change.item.doc).get(JOB_NAME)
         return (*owners, (change.item.key[0], name)) if name else owners
 
     def reconcile(self, key: Key) -> float | None:
@@ -70,13 +80,13 @@ class Jobs:
         if ends.finished_as(item.doc) is not None:
             return None
         selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.JOBS, selector, pods.PODS)
+        own = claimed(self._registry, self._index, item, kinds.JOBS, selector, templates.PODS)
         return self._sync(item, own)
 
     def _sync(self, item: Item, own: list[Item]) -> float | None:
         how, status, counted = self._counted(item, own)
         self._backoff.note(item, (pod for pod in counted if verdict(item.doc, pod.doc) != "Ignore"))
-        active = [pod for pod in own if pods.is_active(pod.doc)]
+        active = [pod for pod in own if templates.is_active(pod.doc)]
         count, again_s = len(active), None
         if how is not None and not item.leaving:
             for pod in active:
@@ -103,7 +113,7 @@ class Jobs:
         counted: list[Item] = []
         new_failures = 0
         for pod in own:
-            succeeded = pods.phase(pod.doc) == "Succeeded"
+            succeeded = templates.phase(pod.doc) == "Succeeded"
             failed = has_failed(item.doc, pod.doc)
             if not is_tracked(pod) or not (succeeded or failed or over):
                 continue
@@ -161,7 +171,7 @@ class Jobs:
             gone = surplus(active, min(len(active) - wanted, BURST), (), self._registry.agenda.now)
             self._withdraw(gone)
             return len(active) - len(gone), None
-        waiting = [pod for pod in own if pods.is_terminating(pod.doc)] if only_replaces_failed(item.doc) else []
+        waiting = [pod for pod in own if templates.is_terminating(pod.doc)] if only_replaces_failed(item.doc) else []
         missing = min(wanted - len(active) - len(waiting), BURST)
         if missing <= 0:
             return len(active), None
@@ -183,7 +193,7 @@ class Jobs:
             free = pending(int(item.doc["spec"].get("completions") or 0), taken, missing)
             docs = [indexed(pod, item.key[1], index) for index in free]
         for doc in docs:
-            self._registry.create(pods.PODS, doc, item.key[0])
+            self._registry.create(templates.PODS, doc, item.key[0])
 
     def _withdraw(self, gone: Iterable[Item]) -> None:
         """Delete pods that do not count as failed: they are let go first."""
@@ -200,10 +210,10 @@ class Jobs:
     def _reported(self, item: Item, status: Doc, own: list[Item], active: int, how: Doc | None) -> Doc:
         """`status` with the pods as they are after this step."""
         suspended = bool(item.doc["spec"].get("suspend"))
-        there = {pod.uid for pod in self._index.controlled(item.uid, pods.PODS)}
+        there = {pod.uid for pod in self._index.controlled(item.uid, templates.PODS)}
         left = [current for pod in own if pod.uid in there and (current := self._index.of_uid(pod.uid))]
-        ready = sum(pods.is_ready(pod.doc) for pod in left if pods.is_active(pod.doc))
-        terminating = sum(pods.is_terminating(pod.doc) for pod in left)
+        ready = sum(templates.is_ready(pod.doc) for pod in left if templates.is_active(pod.doc))
+        terminating = sum(templates.is_terminating(pod.doc) for pod in left)
         made = {key: value for key, value in status.items() if key != "active"}
         if active:
             made["active"] = active
@@ -236,7 +246,7 @@ class Jobs:
 
     def _free(self, pod: Item) -> Item:
         """Take the finalizer off."""
-        current = self._registry.store.get(pods.PODS, pod.key)
+        current = self._registry.store.get(templates.PODS, pod.key)
         if current is None or current.uid != pod.uid or not is_tracked(current):
             return current or pod
         kept = [each for each in current.doc["metadata"]["finalizers"] if each != TRACKING]

@@ -7,21 +7,257 @@ MaxUnavailableStatefulSet is off in 1.36.2: it counts only where the spec has ro
 from __future__ import annotations
 
 from collections.abc import Iterable
-
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
+from collections.abc import Sequence
+from datetime import datetime
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
+from collections.abc import Iterator
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
-from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.ordinals import identified, labelled, ordinal_of, ordinals
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, keys_of_owner, may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.revisions import Revisions, template_of
-from kubectl_eksdoc.core.sim.cluster.workloads.selecting import Selectors
-from kubectl_eksdoc.core.sim.cluster.workloads.set_claims import SetClaims
-from kubectl_eksdoc.core.sim.cluster.workloads.set_rollout import to_update
-from kubectl_eksdoc.core.sim.cluster.workloads.set_status import revision_of, runs_available, status_of
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
+from collections.abc import Iterable
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import Revisions
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import template_of
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
+
+
+# The status of a StatefulSet.
+#
+# Source: pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go (updateStatus, completeRollingUpdate),
+# Kubernetes v1.36.
+
+
+def revision_of(pod: Doc) -> str:
+    return pods.labels_of(pod).get(HASH_LABEL, "")
+
+
+def min_ready_s(item: Item) -> int:
+    return int(item.doc["spec"].get("minReadySeconds") or 0)
+
+
+def runs_available(item: Item, pod: Item, now: datetime) -> bool:
+    """Running, and ready for long enough; it may be leaving."""
+    return pods.phase(pod.doc) == "Running" and pods.is_available(pod.doc, min_ready_s(item), now)
+
+
+def status_of(
+    item: Item, own: Iterable[Item], current: Item, update: Item, marked: int, now: datetime
+) -> tuple[Doc, float | None]:
+    """The status as of these pods, and in how many seconds it changes by itself.
+
+    `marked` pods of the current revision were just deleted for the update.
+    """
+    ready = available = of_current = of_update = count = 0
+    soon: list[float] = []
+    for pod in own:
+        count += 1
+        if pods.phase(pod.doc) == "Running" and pods.is_ready(pod.doc):
+            ready += 1
+            left_s = pods.available_in(pod.doc, min_ready_s(item), now)
+            if left_s == 0.0:
+                available += 1
+            elif left_s is not None:
+                soon.append(left_s)
+        if not pod.leaving:
+            of_current += revision_of(pod.doc) == current.key[1]
+            of_update += revision_of(pod.doc) == update.key[1]
+    of_current -= marked
+    revision = current.key[1]
+    strategy = at(item.doc, "spec", "updateStrategy", "type") or "RollingUpdate"
+    if strategy == "RollingUpdate" and of_update == ready == count == wanted(item.doc):
+        of_current, revision = of_update, update.key[1]
+    counted = {"readyReplicas": ready, "currentReplicas": of_current, "updatedReplicas": of_update}
+    made: Doc = {key: value for key, value in counted.items() if value}
+    if generation := item.doc["metadata"].get("generation"):
+        made["observedGeneration"] = generation
+    made |= {"replicas": count, "availableReplicas": available, "collisionCount": 0}
+    made |= {"currentRevision": revision, "updateRevision": update.key[1]}
+    return made, min(soon, default=None)
+
+
+# Which pods of a StatefulSet a rolling update deletes next.
+#
+# Source: pkg/controller/statefulset/stateful_set_control.go (updateStatefulSet,
+# updateStatefulSetAfterInvariantEstablished), Kubernetes v1.36.
+
+
+def to_update(item: Item, slots: Sequence[Item | None], update: Item, now: datetime) -> list[Item]:
+    """The pods that go for the update, from those by ordinal (None where there is none yet)."""
+    strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return []
+    rolling: Doc = strategy.get("rollingUpdate") or {}
+    first = int(rolling.get("partition") or 0)
+    if rolling.get("maxUnavailable") is not None:
+        return _several(item, slots, first, update, now)
+    for pod in reversed(slots[first:]):
+        if pod is None:
+            return []
+        if revision_of(pod.doc) != update.key[1] and not pod.leaving:
+            return [pod]
+        if pod.leaving or not runs_available(item, pod, now):
+            return []
+    return []
+
+
+def _several(item: Item, slots: Sequence[Item | None], first: int, update: Item, now: datetime) -> list[Item]:
+    """As many as may be unavailable at once, less those that are."""
+    given = item.doc["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
+    most = max(1, scaled(given, len(slots), 1, up=False))
+    away = sum(pod is None or pod.leaving or not runs_available(item, pod, now) for pod in slots)
+    old = [
+        pod
+        for pod in reversed(slots[first:])
+        if pod is not None and not pod.leaving and revision_of(pod.doc) != update.key[1]
+    ]
+    return old[: max(0, most - away)]
+
+
+# Pods of a StatefulSet by ordinal: their names, labels and claims, and the documents they are made from.
+#
+# Source: pkg/controller/statefulset/stateful_set_utils.go (newVersionedStatefulSetPod, updateIdentity, updateStorage,
+# identityMatches), Kubernetes v1.36.
+
+
+POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
+
+
+def ordinal_of(owner: Item, pod: Item) -> int | None:
+    """None for a pod whose name is not one of the set's."""
+    parent, _, number = pod.key[1].rpartition("-")
+    return int(number) if parent == owner.key[1] and number.isascii() and number.isdigit() else None
+
+
+def ordinals(owner: Item) -> range:
+    """Those there should be."""
+    first = int((owner.doc["spec"].get("ordinals") or {}).get("start") or 0)
+    return range(first, first + wanted(owner.doc))
+
+
+def claim_names(owner: Item, ordinal: int) -> dict[str, str]:
+    """The claim of each volume that has one."""
+    templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
+    return {each["metadata"]["name"]: f"{each['metadata']['name']}-{owner.key[1]}-{ordinal}" for each in templates}
+
+
+def identified(pod: Doc, owner: Item, ordinal: int, revision: str) -> Doc:
+    """`pod`, made from a template, as the one of that ordinal."""
+    name = f"{owner.key[1]}-{ordinal}"
+    labels = {**labels_of(pod), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
+    claims = claim_names(owner, ordinal)
+    volumes = [{"name": volume, "persistentVolumeClaim": {"claimName": claim}} for volume, claim in claims.items()]
+    volumes += [each for each in pod["spec"].get("volumes") or () if each["name"] not in claims]
+    spec = {**pod["spec"], "hostname": name}
+    if service := owner.doc["spec"].get("serviceName"):
+        spec["subdomain"] = service
+    if volumes:
+        spec["volumes"] = volumes
+    return {**pod, "metadata": {**pod["metadata"], "name": name, "labels": labels}, "spec": spec}
+
+
+def labelled(pod: Item, ordinal: int) -> Doc:
+    """The document with the labels of its ordinal; the same one if it has them."""
+    wanted_labels = {POD_NAME: pod.key[1], POD_INDEX: str(ordinal)}
+    held = labels_of(pod.doc)
+    if wanted_labels.items() <= held.items():
+        return pod.doc
+    return with_value(pod.doc, ("metadata", "labels"), {**held, **wanted_labels})
+
+
+# The claims of a StatefulSet's pods: made where they are missing, and whose they are when pods or set go.
+#
+# Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36
+# (StatefulSetAutoDeletePVC); plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
+
+
+CLAIMS = kinds.CLAIMS.full_name
+
+
+class SetClaims:
+    """What the StatefulSet controller does with claims."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def create_missing(self, owner: Item, ordinal: int) -> None:
+        """
+        Raises:
+            Refusal: one could not be made.
+        """
+        templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
+        names = claim_names(owner, ordinal)
+        for template in templates:
+            name = names[template["metadata"]["name"]]
+            if self._registry.store.get(CLAIMS, (owner.key[0], name)) is None:
+                self._registry.create(CLAIMS, _claim(template, name, owner), owner.key[0])
+
+    def let_go_with(self, owner: Item, pod: Item, ordinal: int) -> None:
+        """Where claims are deleted when the set is scaled down: the pod that goes takes its claims with it."""
+        if _policy(owner, "whenScaled") == "Delete":
+            for claim in self._of(owner, ordinal):
+                self._own(claim, pod, kinds.PODS)
+
+    def _of(self, owner: Item, ordinal: int) -> Iterator[Item]:
+        for name in claim_names(owner, ordinal).values():
+            held = self._registry.store.get(CLAIMS, (owner.key[0], name))
+            if held is not None:
+                yield held
+
+    def _own(self, claim: Item, owner: Item, kind: Resource) -> None:
+        held = at(claim.doc, "metadata", "ownerReferences") or []
+        if not any(each["uid"] == owner.uid for each in held):
+            owners = [*held, reference_to(owner, kind)]
+            self._registry.update(claim, with_value(claim.doc, ("metadata", "ownerReferences"), owners))
+
+
+def _claim(template: Doc, name: str, owner: Item) -> Doc:
+    given = template["metadata"]
+    labels = {**(given.get("labels") or {}), **(at(owner.doc, "spec", "selector", "matchLabels") or {})}
+    meta: Doc = {"name": name, "labels": labels, "finalizers": [FINALIZER]}
+    if given.get("annotations"):
+        meta["annotations"] = given["annotations"]
+    if _policy(owner, "whenDeleted") == "Delete":
+        meta["ownerReferences"] = [reference_to(owner, kinds.STATEFUL_SETS)]
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return {**kind, "metadata": meta, "spec": template.get("spec") or {}, "status": {"phase": "Pending"}}
+
+
+def _policy(owner: Item, when: str) -> str:
+    return str(at(owner.doc, "spec", "persistentVolumeClaimRetentionPolicy", when) or "Retain")
+
 
 STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.core.rules.api.schema import schema_of
-from kubectl_eksdoc.core.rules.keeping.digests import Digests
+from kubectl_eksdoc.core.rules.keeping import Digests
 from tests.core.plan.addon.aftermath.revised import daemon_set, template
 
 SCHEMA = schema_of("apps/v1", "DaemonSet")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import AT_ONCE, Step, Untold, Untouched, slots, step_at
 from tests.core.plan.addon.aftermath.revised import META, at, daemon_set, lived, template, written

@@ -9,14 +9,15 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison, Figure, Measure
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.since.asked import Asked
+from kubectl_eksdoc.core.plan.since.changes import Asked
 from kubectl_eksdoc.errors import BaselineError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
 

@@ -1,0 +1,316 @@
+"""``kubectl eksdoc completion``: have kubectl, or a shell, ask what may be typed.
+
+Belongs here: its commands, what they say, the scripts for shells.
+Never here: what is offered at the cursor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from kubectl_eksdoc.cli import exits, values
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host.completers import Completer, Installed, State, folder_of, installed_in, link, unlink
+
+
+# What shells run to complete ``kubectl-eksdoc`` as a command of its own. They ask it with ``__complete``.
+#
+# None of them evaluates what was typed, and none needs anything that is not in the shell itself.
+
+
+BASH = r"""# bash completion for kubectl-eksdoc. Here and now: source <(kubectl-eksdoc completion bash)
+_kubectl_eksdoc() {
+    local line=${COMP_LINE:0:COMP_POINT} words=() word i
+    # bash splits words at : and =, too: what no space is between is one word.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if ((i == 0)) || [[ $line == [[:space:]]* ]]; then
+            line=${line#"${line%%[![:space:]]*}"}
+            words+=("")
+        fi
+        [[ $line == "$word"* ]] || word=$line
+        words[${#words[@]} - 1]+=$word
+        line=${line#"$word"}
+    done
+    # Words stand as they were typed: what quotes and backslashes mean is all that is taken from them.
+    for i in "${!words[@]}"; do
+        word=${words[i]}
+        [[ $word == '~/'* ]] && word=${HOME-}${word#'~'}
+        case $word in
+            \'*) word=${word:1} word=${word%\'} ;;
+            \"*) word=${word:1} word=${word%\"} ;;
+            *) word=${word//\\/} ;;
+        esac
+        words[i]=$word
+    done
+    local typed=${words[${#words[@]} - 1]} piece=${COMP_WORDS[COMP_CWORD]} offers=() offer directive=0 quoted=""
+    [[ $piece == [\'\"]* ]] && quoted=${piece:0:1} piece=${piece:1}
+    piece=${piece//\\/}
+    while IFS= read -r offer; do
+        offers+=("${offer%%$'\t'*}")
+    done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
+    ((${#offers[@]})) || return 0
+    directive=${offers[${#offers[@]} - 1]#:}
+    unset "offers[${#offers[@]} - 1]"
+    # Offers are of the value behind --flag=, and only what stands behind the last : or = is replaced.
+    [[ $typed == -*=* ]] && typed=${typed#*=}
+    [[ $piece == [:=] || $typed == "" ]] && piece=""
+    local before=${typed%"$piece"}
+    COMPREPLY=()
+    for offer in ${offers[@]+"${offers[@]}"}; do
+        offer=${offer#"$before"}
+        case $quoted in
+            \') offer=${offer//\'/\'\\\'\'} ;;
+            \") for i in '\' '$' '`' '"'; do offer=${offer//"$i"/"\\$i"}; done ;;
+            *) [[ $offer == *[!A-Za-z0-9_.,:/=@%+-]* ]] && printf -v offer %q "$offer" ;;
+        esac
+        COMPREPLY+=("$offer")
+    done
+    ((directive & 2)) && compopt -o nospace 2>/dev/null
+    ((directive & 4 || ${#COMPREPLY[@]})) || compopt -o default 2>/dev/null
+    return 0
+}
+complete -F _kubectl_eksdoc kubectl-eksdoc
+"""
+
+ZSH = r"""#compdef kubectl-eksdoc
+# zsh completion for kubectl-eksdoc. Here and now: source <(kubectl-eksdoc completion zsh)
+_kubectl_eksdoc() {
+    local -a answer offers space
+    local each value directive
+    # Words stand as they were typed, the one at the cursor without what opens a quote.
+    local -a typed=("${(@Q)words[1,CURRENT-1]}")
+    typed=("${(@)typed/#\~\//$HOME/}")
+    answer=("${(@f)$("$typed[1]" __complete "${(@)typed[2,-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+    directive=${answer[-1]#:}
+    [[ $directive == <-> ]] || return 1
+    for each in "${(@)answer[1,-2]}"; do
+        value=${each%%$'\t'*}
+        value=${value//:/\\:}
+        [[ $each == *$'\t'* ]] && value="$value:${each#*$'\t'}"
+        offers+=("$value")
+    done
+    compset -P '-*='
+    ((directive & 2)) && space=(-S '')
+    if (($#offers)); then
+        _describe -t eksdoc 'kubectl eksdoc' offers "${space[@]}"
+    elif ((!(directive & 4))); then
+        _files
+    fi
+}
+if [[ $funcstack[1] == _kubectl_eksdoc ]]; then
+    _kubectl_eksdoc "$@"
+else
+    compdef _kubectl_eksdoc kubectl-eksdoc
+fi
+"""
+
+FISH = r"""# fish completion for kubectl-eksdoc. Here and now: kubectl-eksdoc completion fish | source
+function __kubectl_eksdoc_complete
+    # Words stand as they were typed, the one at the cursor with its quotes and backslashes.
+    set -l words (commandline -opc | string replace -r -- '^~/' "$HOME/")
+    set -l typed (commandline -ct | string replace -r -- '^(|-.*?=)["\']' '$1' | string replace -ar -- '\\\\(.)' '$1')
+    set -l answer ($words[1] __complete $words[2..-1] "$typed" 2>/dev/null)
+    test (count $answer) -gt 0; or return
+    set -l directive (string replace -r '^:' '' -- $answer[-1])
+    set -l before (string match -r -- '^-.*?=' "$typed")
+    if test (count $answer) -gt 1
+        for each in $answer[1..-2]
+            printf '%s%s\n' "$before" "$each"
+        end
+    else if test "$directive" = 0
+        for each in (__fish_complete_path (string replace -r -- '^-.*?=' '' "$typed"))
+            printf '%s%s\n' "$before" "$each"
+        end
+    end
+end
+complete -c kubectl-eksdoc -f -a '(__kubectl_eksdoc_complete)'
+"""
+
+BY_SHELL = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+# ``kubectl eksdoc completion``: makes and removes the links that kubectl completes with, and tells how it stands.
+
+
+NAME = "completion"
+
+_ABOUT = """\
+Have kubectl complete the words of kubectl eksdoc with the Tab key: commands, flags, their values, and the names of
+contexts, nodes, node groups and runs. kubectl 1.26 or newer asks a program kubectl_complete-eksdoc for them, which pip
+installs and krew does not.
+
+A cluster, and AWS for the names of add-ons, are asked as the command itself would ask them. Nobody waits for longer
+than a second; what comes later is there for the next Tab, and kept in ~/.cache/eksdoc, where it counts for a minute.
+EKSDOC_COMPLETION_OFFLINE=1 has nothing be asked.
+"""
+_INSTALL = """\
+Make a link kubectl_complete-X beside each program kubectl-X of this tool, in the folder where it was found. What is
+there already is left as it is. kubectl itself must be set up for your shell: kubectl completion --help
+"""
+_UNINSTALL = """\
+Remove the links that install has made, also those whose program is gone; nothing else.
+"""
+_STATUS = """\
+Tell for each program kubectl-X of this tool whether kubectl finds a completer. Exit codes: 0 all have one, 1 not all.
+"""
+_SHELL = {
+    "bash": """\
+Print what bash runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
+source <(kubectl-eksdoc completion bash), and for all of them that line in ~/.bashrc.
+""",
+    "zsh": """\
+Print what zsh runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell, once compinit
+has run: source <(kubectl-eksdoc completion zsh), or as a file _kubectl-eksdoc in a folder of $fpath.
+""",
+    "fish": """\
+Print what fish runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
+kubectl-eksdoc completion fish | source, or as ~/.config/fish/completions/kubectl-eksdoc.fish.
+""",
+}
+_NO_VERSION = "kubectl asks them from 1.26 on; which version yours is tells: kubectl version --client"
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    about = "complete words with the Tab key: install it, take it away, look"
+    parser = commands.add_parser(NAME, help=about, description=_ABOUT)
+    GlobalOptions.add_to(parser, level=LEVELS - 2)
+    under = parser.add_commands()
+    _add(under, "install", "make the links that kubectl completes with", _INSTALL, install, dry=True)
+    _add(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
+    _add(under, "status", "which there are, and what is missing", _STATUS, status)
+    for shell, script in BY_SHELL.items():
+        _add(under, shell, f"print what {shell} needs for kubectl-eksdoc itself", _SHELL[shell], _printing(script))
+
+
+def _add(
+    under: argparse._SubParsersAction[Parser],
+    name: str,
+    about: str,
+    description: str,
+    command: Callable[[argparse.Namespace, Sequence[str], Surroundings], Answer],
+    dry: bool = False,
+) -> None:
+    parser = under.add_parser(name, help=about, description=description, usage="%(prog)s [flags]")
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    if dry:
+        parser.add_argument(
+            "--dry-run",
+            dest="dry",
+            type=values.NO_SERVER_DRY_RUN,
+            default="none",
+            metavar="[client]",
+            help="say what would be done",
+        )
+    parser.set_defaults(leaf=parser, command=command)
+
+
+def install(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: this program lies nowhere that could be told, or its folder cannot be written to.
+    """
+    found, dry = _found(words, around), _dry(args)
+    said = [_made(each, dry) for each in found.completers if each.state is not State.DANGLING]
+    return _answer([*said, *_path(found)], any(each.state is State.OTHER for each in found.completers))
+
+
+def uninstall(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Raises: as `install`."""
+    found, dry = _found(words, around), _dry(args)
+    there = [each for each in found.completers if each.state in (State.LINK, State.DANGLING)]
+    said = []
+    for each in there:
+        if not dry:
+            _done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is done at once)
+        said.append(f"{_would(dry, 'remove', 'removed')} {each.path}")
+    return _answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
+
+
+def status(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Raises: as `install`."""
+    found = _found(words, around)
+    lines = [_stands(each) for each in found.completers]
+    missing = any(each.state not in (State.LINK, State.SCRIPT) for each in found.completers)
+    if any(each.state is State.MISSING for each in found.completers):
+        lines.append("To make what is missing: kubectl eksdoc completion install")
+    return _answer([*lines, *_path(found), _NO_VERSION], missing or not found.on_path)
+
+
+def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], Surroundings], Answer]:
+    def show(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+        _no_words(words)
+        return Answer(script)
+
+    return show
+
+
+def _dry(args: argparse.Namespace) -> bool:
+    if args.dry == "server":
+        raise UsageError("--dry-run=server asks a server, and links lie on this machine", "Give --dry-run alone.")
+    return str(args.dry) != "none"
+
+
+def _no_words(words: Sequence[str]) -> None:
+    if words:
+        raise UsageError(f"{words[0]!r} is not understood: it is about all programs of this tool", "Name nothing.")
+
+
+def _found(words: Sequence[str], around: Surroundings) -> Installed:
+    _no_words(words)
+    folder = folder_of(sys.argv[0], around.environ)
+    if folder is None:
+        raise UsageError(
+            "it is not known where this program was found: no kubectl-eksdoc lies on PATH",
+            "Install it with pip or krew, and add its folder to PATH.",
+        )
+    try:
+        return installed_in(folder, around.environ)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}") from error
+
+
+def _made(each: Completer, dry: bool) -> str:
+    if each.state is State.MISSING:
+        if not dry:
+            _done(lambda: link(each), f"make {each.path}")
+        return f"{_would(dry, 'make', 'made')} {each.path} -> {each.target}"
+    if each.state is State.OTHER:
+        return f"left alone: {each.path} is something else; move it away, and install again"
+    return f"there already: {each.path}{' (a script, as pip installs it)' if each.state is State.SCRIPT else ''}"
+
+
+def _would(dry: bool, do: str, done: str) -> str:
+    return f"would {do}" if dry else done
+
+
+def _done(do: Callable[[], None], what: str) -> None:
+    try:
+        do()
+    except OSError as error:
+        raise UsageError(f"cannot {what}: {error.strerror or error}", "Who installed the program may do it.") from error
+
+
+def _stands(each: Completer) -> str:
+    told = {
+        State.LINK: "a link is there",
+        State.SCRIPT: "a script is there, as pip installs it",
+        State.MISSING: "missing",
+        State.DANGLING: "a link without its program: kubectl eksdoc completion uninstall removes it",
+        State.OTHER: "something else has its name",
+    }[each.state]
+    other = f"; but kubectl runs {each.other}, which comes earlier on PATH" if each.other else ""
+    return f"{each.path.name}: {told}{other}"
+
+
+def _path(found: Installed) -> list[str]:
+    return [] if found.on_path else [f"{found.folder} is not on PATH, so kubectl does not find what lies there"]
+
+
+def _answer(lines: Sequence[str], fails: bool) -> Answer:
+    return Answer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)

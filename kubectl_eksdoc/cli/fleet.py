@@ -1,0 +1,279 @@
+"""``--fleet``: the same question to many clusters, for the commands that judge one.
+
+Belongs here: its flags, what does not go together with them, what each cluster is asked.
+Never here: how one cluster is judged (each command's own), how answers are summed (that is in core.plan.fleet).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.errors import UsageError
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import opening as reaching
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.fleet import Member
+    from kubectl_eksdoc.core.model.findings import Severity
+    from kubectl_eksdoc.core.model.fleet import Member
+    from kubectl_eksdoc.render.look import Look
+
+
+# The flags of a fleet, and what makes no sense beside them.
+
+
+AT_ONCE = 8
+MOST_AT_ONCE = 64
+TIMEOUT_S = 180.0
+
+_OF_ONE = (
+    "context",
+    "cluster",
+    "user",
+    "server",
+    "token",
+    "certificate_authority",
+    "client_certificate",
+    "client_key",
+    "tls_server_name",
+)
+"""Fields of a connection that lead to one cluster, or prove who somebody is to one: what is given for one must never
+reach another."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetChoice:
+    """`text`: which clusters, as it was given."""
+
+    text: str
+    at_once: int = AT_ONCE
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        more = {"fleet-at-once": self.at_once} if self.at_once != AT_ONCE else {}
+        late = {"fleet-timeout": values.duration_text(self.timeout_s)} if self.timeout_s != TIMEOUT_S else {}
+        return {"fleet": self.text, **more, **late}
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Many clusters at once")
+    group.add_argument(
+        "--fleet",
+        metavar="CONTEXTS|GLOB|FILE",
+        default=None,
+        help="contexts with commas between them, a pattern such as 'prod-*', or a file that lists them (also @FILE): "
+        "names, or entries with name, context, kubeconfig, cluster-name, region, profile, snapshot. The exit code is "
+        "that of the worst",
+    )
+    group.add_argument(
+        "--fleet-at-once",
+        type=_at_once,
+        default=None,
+        metavar="N",
+        help=f"so many clusters are judged at a time, each by a process of its own; default: {AT_ONCE}",
+    )
+    group.add_argument(
+        "--fleet-timeout",
+        type=values.some_seconds,
+        default=None,
+        metavar="TIME",
+        help=f"longest wait for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+    )
+
+
+def _at_once(text: str) -> int:
+    found = values.count(text)
+    if not 1 <= found <= MOST_AT_ONCE:
+        raise argparse.ArgumentTypeError(f"{text} is no number of clusters from 1 to {MOST_AT_ONCE}")
+    return found
+
+
+def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetChoice | None:
+    """None: one cluster is asked. `beside`: what of the command's own flags is about one cluster, by their names in the
+    arguments.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    if args.fleet is None:
+        for dest in ("fleet_at_once", "fleet_timeout"):
+            if getattr(args, dest) is not None:
+                raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
+        return None
+    if not SourceOptions.from_args(args).choice.live:
+        flag = "--demo" if getattr(args, "demo", False) else "--snapshot"
+        raise UsageError(
+            f"{flag} is one cluster, and --fleet names many",
+            "A file for --fleet may name snapshots: entries with name and snapshot.",
+        )
+    options = GlobalOptions.from_args(args)
+    of_one = [name for name in _OF_ONE if getattr(options.connection, name)]
+    of_one += ["cluster_name"] if options.cluster_name else []
+    if of_one:
+        raise UsageError(
+            f"{_flag(of_one[0])} is of one cluster, and --fleet names many",
+            "Leave it out; a file for --fleet may say more of each cluster.",
+        )
+    for dest in beside:
+        if getattr(args, dest) != args.leaf.get_default(dest):
+            raise UsageError(
+                f"{_flag(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
+            )
+    return FleetChoice(args.fleet, args.fleet_at_once or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
+
+
+def _flag(dest: str) -> str:
+    return f"--{dest.replace('_', '-')}"
+
+
+# What each cluster of a fleet is asked: the words of the same command for one of them.
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """`given`: to the command, by the names of its flags. `named`: those of them that are words without a flag;
+    `joined`: flags that take several values with commas between them."""
+
+    command: str
+    kind: str
+    given: Mapping[str, object]
+    named: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    def words(self, options: GlobalOptions, member: Member) -> tuple[str, ...]:
+        """The command line for `member`. What it says of itself comes before `options`."""
+        return (self.command, *self._given(), *_reach(options, member), "-o", "json")
+
+    def _given(self) -> Iterator[str]:
+        for name, value in self.given.items():
+            if name in self.named:
+                yield str(value)
+            elif value is True:
+                yield f"--{name}"
+            elif isinstance(value, (list, tuple)) and name in self.joined:
+                yield f"--{name}={','.join(map(str, value))}"
+            else:
+                several = value if isinstance(value, (list, tuple)) else (value,)
+                yield from (f"--{name}={each}" for each in several)
+
+
+def connection_of(options: GlobalOptions, member: Member) -> Connection:
+    """How one of them is reached."""
+    usual = options.connection
+    return replace(usual, context=member.context, kubeconfig=member.kubeconfig or usual.kubeconfig)
+
+
+def _reach(options: GlobalOptions, member: Member) -> tuple[str, ...]:
+    if member.snapshot:
+        return reaching.words(SourceChoice(snapshot=member.snapshot), options, "")
+    own = replace(
+        options,
+        connection=connection_of(options, member),
+        cluster_name=member.cluster,
+        region=member.region or options.region,
+        profile=member.profile or options.profile,
+    )
+    return reaching.with_aws(SourceChoice(), own, member.context)
+
+
+# The answer of a command about many clusters.
+
+
+_SHOWN = 3
+_OF_FILES = ("@", "./", "../", "/", "~/")
+"""What begins so can be no context that was meant."""
+
+
+def over_fleet(
+    choice: FleetChoice,
+    passed: Passed,
+    options: GlobalOptions,
+    around: Surroundings,
+    least: Severity | None = None,
+) -> Answer:
+    """Each of them judged as the command would judge it alone. `least`: what is less severe does not count.
+
+    Raises:
+        EksdocError: which clusters they are cannot be told.
+        KeyboardInterrupt: it was told to end; so was whatever was begun for it.
+    """
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.findings import Severity
+    from kubectl_eksdoc.flows.fleet import ask_fleet
+    from kubectl_eksdoc.render.fleet import FORMATS
+    from kubectl_eksdoc.render.fleet import FleetView
+    from kubectl_eksdoc.wiring import fleet
+
+    FORMATS.check(options.output)
+    members = _members(choice, options)
+    aside = looks.decide(options, around.stderr, around.environ)
+    around.note(aside.signs(_first_line(choice, passed, len(members))))
+    asking = around.open_members(partial(passed.words, options), passed.kind, dict(around.environ), choice.timeout_s)
+    with ProgressLine(around.stderr) as progress, fleet.told_to_end() as told:
+        plan = ask_fleet(
+            members,
+            asking,
+            choice.at_once,
+            told,
+            lambda done, names: progress.show(_far(done, len(members), names, aside)),
+            lambda member: fleet.whose(member, connection_of(options, member)),
+            Severity.INFO if least is None else least,
+        )
+    view = FleetView(plan, passed.command, {**passed.given, **choice.given})
+    look = looks.decide(options, around.stdout, around.environ)
+    return Answer(FORMATS.render(view, options.output, look), plan.exit_code)
+
+
+def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
+    from kubectl_eksdoc.core.plan import fleet as choosing
+    from kubectl_eksdoc.wiring import fleet
+
+    path = fleet.file_of(choice.text)
+    if path and choice.text.startswith(_OF_FILES):
+        found = fleet.entries(path, choosing.WANTED)
+        if all(isinstance(each, Mapping) for each in found):  # whatever the kubeconfig has, they say it themselves
+            return choosing.listed(found, (), f"--fleet {path}")
+    contexts = fleet.contexts(options.connection)
+    if not path:
+        return choosing.named(choice.text, contexts)
+    if choice.text in contexts:
+        raise UsageError(
+            f"--fleet {choice.text} is a context, and a file here as well",
+            f"Write @{path} for the file, or {choice.text}, with a comma behind it for the context.",
+        )
+    return choosing.listed(fleet.entries(path, choosing.WANTED), contexts, f"--fleet {path}")
+
+
+def _first_line(choice: FleetChoice, passed: Passed, count: int) -> str:
+    clusters = "1 cluster" if count == 1 else f"{count} clusters"
+    pace = f"{min(choice.at_once, count)} at once, {values.duration_text(choice.timeout_s)} for each at most"
+    return f"fleet {choice.text} · {clusters} · {passed.command} · {pace}"
+
+
+def _far(done: int, count: int, names: Sequence[str], look: Look) -> str:
+    """In one line: a second one would not be rewritten."""
+    from kubectl_eksdoc.render.text import cut
+    from kubectl_eksdoc.render.text import listing
+    from kubectl_eksdoc.render.text import shown
+
+    said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, look)}"
+    return cut(shown(said, look), look.width - 1, look)

@@ -1,0 +1,180 @@
+"""``--in-cluster``: a command is not carried out here, but by Kubernetes objects that carry it out in the cluster.
+
+Belongs here: the flags that say so, and how the objects are shown, confirmed and created.
+Never here: what is to be run there (each command says that itself), what the objects look like.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.own_labels import PROGRAM
+from kubectl_eksdoc.errors import UsageError
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.render.roles import Manifests
+
+
+# The flags by which a command is run inside the cluster.
+
+
+IN_CLUSTER, APPLY, IMAGE, ROLE = "--in-cluster", "--apply", "--image", "--role-arn"
+
+DEFAULT_IMAGE = f"{PROGRAM}:{__version__}"
+"""As the Dockerfile's image is called where nobody gave it a registry."""
+
+OUTPUTS = ("table", "wide", "yaml", "json")
+"""Of objects; those of tables are YAML here."""
+
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+\Z")
+_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_IMAGE = re.compile(
+    rf"(?=.{{1,512}}\Z)(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@{_DIGEST})?\Z"
+)
+"""As a node takes it (github.com/distribution/reference regexp.go); of any other the API server says nothing, and the
+pod waits for ever (InvalidImageName)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """`apply`: the objects are created, and not only shown."""
+
+    apply: bool = False
+    image: str = DEFAULT_IMAGE
+    role: str = ""
+
+
+def add_to(group: argparse._ArgumentGroup, what: str) -> None:
+    """`what` the Job does, a clause without a subject."""
+    group.add_argument(
+        IN_CLUSTER,
+        action="switch",
+        default=False,
+        help=f"print the Kubernetes objects that {what} inside the cluster; nothing is done here",
+    )
+    group.add_argument(APPLY, action="switch", default=False, help=f"with {IN_CLUSTER}: create them, once confirmed")
+    group.add_argument(IMAGE, default=None, metavar="IMAGE", help=f"the image of this tool (default: {DEFAULT_IMAGE})")
+    group.add_argument(
+        ROLE, default=None, metavar="ARN", help="the IAM role of its ServiceAccount (IRSA), for what it asks AWS"
+    )
+
+
+def from_args(args: argparse.Namespace, *more: tuple[str, object]) -> Inside | None:
+    """None: it is run here. `more`: flags, each with its value, that mean nothing then.
+
+    Raises:
+        UsageError: a flag that means nothing was given, or what is no image or role.
+    """
+    if not args.in_cluster:
+        given = ((APPLY, args.apply), (IMAGE, args.image), (ROLE, args.role_arn), *more)
+        for flag, value in given:
+            if value:
+                raise UsageError(f"{flag} is about what runs inside the cluster", f"Say {IN_CLUSTER}, too.")
+        return None
+    image, role = DEFAULT_IMAGE if args.image is None else args.image, args.role_arn or ""
+    if args.image is not None and not _IMAGE.match(image):
+        raise UsageError(
+            f"{image!r} is no name of an image",
+            f"Write REGISTRY/{DEFAULT_IMAGE}, or REGISTRY/{PROGRAM}@sha256:…; all but the registry in small letters.",
+        )
+    if role and not _ROLE.match(role):
+        raise UsageError(f"{role!r} is no ARN of a role", "Write arn:aws:iam::111122223333:role/NAME.")
+    return Inside(args.apply, image, role)
+
+
+def told_unapplied(given: Given, around: Surroundings) -> None:
+    """Whoever has confirmed it in advance may think that it is done."""
+    if given.yes or given.expect is not None:
+        around.note(f"nothing is created: that takes {APPLY}, too")
+
+
+def check_output(output: str) -> None:
+    """
+    Raises:
+        UsageError: objects have no such format.
+    """
+    if output not in OUTPUTS:
+        raise UsageError(f"Kubernetes objects have no output format {output!r}", "choose yaml or json")
+
+
+# How objects are shown, or tried, confirmed and created.
+
+
+_OWN_IMAGE = (
+    f"the image is called {DEFAULT_IMAGE}: build it from the Dockerfile, push it to where your nodes pull from, and "
+    "name it with --image"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """`command`: by whose rights it is created. `confirm` raises unless it is wanted. `dry`: ``client``, ``server`` or
+    ""; `reached_by`: the words by which kubectl finds the cluster."""
+
+    command: str
+    inside: Inside
+    errand: Errand
+    manifests: Manifests
+    confirm: Callable[[], object]
+    reached_by: tuple[str, ...] = ()
+    dry: str = ""
+
+
+def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: something is there already, or what was typed is something else.
+        Forbidden, ClusterError: the server does not take it.
+    """
+    from kubectl_eksdoc.core.plan.in_cluster import is_ours
+    from kubectl_eksdoc.flows.placing import placed, tried
+    from kubectl_eksdoc.render.roles import taken_away
+
+    if ready.inside.image == DEFAULT_IMAGE:
+        around.note(_OWN_IMAGE)
+    docs = ready.manifests.docs
+    if not ready.inside.apply or ready.dry == "client":
+        return _shown(ready, options, around)
+    away = taken_away(ready.errand, ready.reached_by)
+    try:
+        ground = around.edges.open_placing(options.connection)
+        tried(docs, ground, partial(is_ours, errand=ready.errand), away)
+        if ready.dry:
+            around.note(f"the server would create all {len(docs)} objects; nothing shows that the image can be pulled")
+            return _shown(ready, options, around)
+        ready.confirm()
+        as_lines = options.output in ("table", "wide")
+        placed(docs, ground, (lambda line: around.say(f"{line}\n")) if as_lines else around.note, away)
+    except Forbidden as error:
+        raise rights.explained(error, ready.command) from error
+    for line in ready.manifests.rows:
+        around.note(line)
+    return _shown(ready, options, around, quiet=as_lines)
+
+
+def _shown(ready: Ready, options: GlobalOptions, around: Surroundings, quiet: bool = False) -> Answer:
+    from kubectl_eksdoc.render.roles import as_json
+    from kubectl_eksdoc.render.roles import as_yaml
+
+    if quiet:
+        return Answer("", exits.CLEAN)
+    look = looks.decide(options, around.stdout, around.environ)
+    if options.output == "json":
+        return Answer(as_json(ready.manifests, look.ascii), exits.CLEAN)
+    return Answer(as_yaml(ready.manifests, look.ascii), exits.CLEAN)

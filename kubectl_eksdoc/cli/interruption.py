@@ -1,0 +1,288 @@
+"""``kubectl eksdoc interruption``: whether Karpenter hears that EC2 takes a node back.
+
+Belongs here: its flags, what was asked of it, and which of its answers is printed.
+Never here: any judgement (that is in core.plan.interruption), any layout (that is in render.interruption).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from kubectl_eksdoc.cli.options import without_from
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening as reaching
+from kubectl_eksdoc.cli import opening as saying
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import permissions as opt_ins
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import exits, rights, values
+from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli import opening as saying
+from kubectl_eksdoc.cli import options as unknown_options
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.errors import Forbidden, UsageError
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
+    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+
+
+# What was asked of ``interruption``.
+
+
+PRINTED = ("stack", "commands", "iam", "helm-values")
+_QUEUE = re.compile(r"[A-Za-z0-9_-]{1,80}\Z")
+_STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}\Z")
+_KARPENTERS = "karpenter-"
+"""What Karpenter's documentation calls its own stack begins so, whatever the case: ``Karpenter-my-cluster``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
+    that follow from what is there. `accepted`: finding codes that may be unknown; `without`: opt-ins left out."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    printed: str
+    queue: str
+    stack: str
+    accepted: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+        """
+        Raises:
+            UsageError: something is named that nothing asks for, or what was given does not fit together.
+        """
+        if words:
+            raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        request = Request(
+            GlobalOptions.from_args(args),
+            SourceOptions.from_args(args).choice,
+            args.print or "",
+            args.queue or "",
+            args.stack_name or "",
+            args.accept_unknown,
+            without_from(args),
+        )
+        if request.stack and request.printed not in ("", "stack"):
+            raise UsageError(f"--stack-name is of --print stack, and --print {request.printed} makes none")
+        return request
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        said: dict[str, object] = {
+            "queue": self.queue,
+            "stack-name": self.stack,
+            "accept-unknown": list(self.accepted),
+            "without": list(self.without),
+        }
+        return {name: value for name, value in said.items() if value}
+
+
+def queue_name(text: str) -> str:
+    """
+    Raises:
+        argparse.ArgumentTypeError: SQS takes no such name.
+    """
+    if not _QUEUE.match(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a queue: letters, digits, - and _, at most 80")
+    return text
+
+
+def stack_name(text: str) -> str:
+    """
+    Raises:
+        argparse.ArgumentTypeError: CloudFormation takes no such name, or it is that of Karpenter's own stack.
+    """
+    if not _STACK.match(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no name of a stack: a letter, then letters, digits and hyphens, at most 128"
+        )
+    if text.lower().startswith(_KARPENTERS):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is what Karpenter's own stack is called; deployed there, what is missing would delete the rest"
+        )
+    return text
+
+
+# What ``interruption`` reads: the cluster, and AWS's side of it.
+
+
+NAME = "interruption"
+
+
+def opened(request: Request, around: Surroundings) -> InterruptionWorld:
+    """
+    Raises:
+        EksdocError: as `wiring.interruption.open_interruption`.
+    """
+    from kubectl_eksdoc.flows.interruption import KINDS
+
+    world = opening.opened(around.open_interruption, request, around, KINDS)
+    return replace(world, proxied=opt_ins.PROXY.name not in request.without)
+
+
+def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:
+    """The words that lead to the same cluster once more."""
+    return reaching.with_aws(request.source, request.options, world.cluster.identity.context)
+
+
+# ``kubectl eksdoc interruption``: its flags, and its answer.
+
+
+COMMAND_NAME = NAME
+
+_ABOUT = """\
+Say whether Karpenter hears that EC2 takes a node back (Spot interruptions, scheduled changes), link by link: the
+setting, by its version; the queue, its policy and its key; the rules of EventBridge; the rights of the controller; its
+log. Says what the next interruption takes, and which Spot node has its notice now. Reads the cluster and AWS, and
+changes nothing: what is missing is printed, for you to deploy.
+
+Examples:
+  %(prog)s
+  %(prog)s -o wide
+  %(prog)s --print stack > interruption.yaml
+  %(prog)s --print commands
+  %(prog)s --print helm-values > interruption-values.yaml
+  %(prog)s --print iam
+  %(prog)s --queue my-cluster-interruptions
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --print: 0 all that it can make is in it, 1 there is nothing in it, and something else fails, 5 something is not
+known, so it may lack something.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``interruption``."""
+    parser = commands.add_parser(
+        COMMAND_NAME,
+        help="whether Karpenter receives Spot interruption events, and what is missing",
+        usage="%(prog)s [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    SourceOptions.add_to(parser)
+    group = parser.add_argument_group("What is judged")
+    group.add_argument(
+        "--queue",
+        type=queue_name,
+        default=None,
+        metavar="NAME",
+        help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
+    )
+    unknown_options.add_accepted(group, _codes, "interruptions")
+    opt_in_options.add_without(group, opt_ins.PROXY.name)
+    group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
+    group.add_argument(
+        "--print",
+        type=values.one_of(PRINTED, "document"),
+        default=None,
+        metavar="WHAT",
+        help="stack: a CloudFormation template with only what is missing, for a stack of its own; commands: the "
+        "same as commands of awscli and helm; iam: what the controller needs; helm-values: the setting, to be merged",
+    )
+    group.add_argument(
+        "--stack-name",
+        type=stack_name,
+        default=None,
+        metavar="NAME",
+        help="of the stack; never that of Karpenter's own, of which it would delete the rest",
+    )
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _codes() -> tuple[Code, ...]:
+    from kubectl_eksdoc.core.model import interruption_codes
+
+    return interruption_codes.ALL
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.interruption.plan import Wish
+    from kubectl_eksdoc.flows.interruption import look_at_interruption
+    from kubectl_eksdoc.render.interruption import FORMATS
+    from kubectl_eksdoc.render.interruption import InterruptionView
+
+    request = Request.from_args(args, words)
+    options = request.options
+    FORMATS.check(options.output)
+    try:
+        world = opened(request, around)
+        wish = Wish(request.queue, request.stack, reached_by(request, world))
+        plan = look_at_interruption(world.cluster, world.around, wish)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND_NAME) from error
+    saying.told(world, options, around)
+    if request.printed:
+        return _printed(plan, request, around)
+    view = InterruptionView(plan, request.given, world.recognised)
+    look = looks.decide(options, around.stdout, around.environ)
+    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))
+
+
+def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: there is no Karpenter for which anything could be made, or nothing says where.
+    """
+    from kubectl_eksdoc.render.interruption.table import printed
+
+    missing, install = plan.missing, plan.install
+    if missing is None or install is None:
+        raise UsageError(
+            "there is no Karpenter here whose queue could be made, or it could not be looked at",
+            "Without --print it is said what was found.",
+        )
+    if not missing.queue_name:
+        raise UsageError(
+            "which queue Karpenter is to read is not known: its setting is taken from elsewhere",
+            "Give --queue NAME; without --print it is said from where.",
+        )
+    if not missing.queue_arn and request.printed != "helm-values":
+        raise UsageError(
+            "in which account and region the queue is to be is not known: AWS was not asked, or did not say",
+            "Give --cluster-name, --region and --profile of the cluster of this context.",
+        )
+    for each in missing.not_known:
+        around.note(f"not known, and so not in it: {each}")
+    text = printed(request.printed, plan.stack, missing, install)
+    beside = missing.beside_stack if request.printed == "stack" else ()
+    for each in (*missing.for_a_person, *beside):
+        around.note(f"not mended by it: {each}")
+    if not text:
+        around.note("nothing is missing that this could make")
+    if missing.not_known:
+        return Answer(text, exits.UNKNOWN)
+    return Answer(text, exits.CLEAN if text or not (beside or missing.for_a_person) else exits.FAILS)

@@ -1,0 +1,416 @@
+"""The rights of drains: to plan them, to run them, and to look at runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model.kinds import Resource
+from collections.abc import Mapping
+from dataclasses import replace
+from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model.coredns import SYSTEM
+from collections.abc import Collection, Iterable, Mapping
+from kubectl_eksdoc.cli.rights import asked as of_aws
+from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.check_needs import FURTHER, Need
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import OLDEST, going, gone_before
+from collections.abc import Iterable
+from dataclasses import replace
+from kubectl_eksdoc.cli.rights.right import Right
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.placing import PLACED
+from kubectl_eksdoc.core.model.placing import RBAC
+
+
+# The rights of drains: to plan them, to run them, and to look at runs.
+
+
+_LOST: Mapping[Resource, str] = {
+    kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
+    kinds.LEASES: "the holder of a leader election is not known, so it may go before its standbys",
+    kinds.AUTOSCALERS: "advice to scale a workload says that it is not known whether an autoscaler would undo it",
+    kinds.NODE_POOLS: "`--nodegroup` does not know a Karpenter NodePool that has no nodes at the moment",
+    kinds.NAMESPACES: "`metadata.cluster.uid` is null",
+}
+
+DRAIN_PLAN = tuple(Right("list", r, r in NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
+
+_STOPS = Right(
+    "list", kinds.CONFIG_MAPS, lost="how long pods stop is known by runs from this machine alone", journal=True
+)
+PLAN = (*DRAIN_PLAN, _STOPS)
+"""Those of a plan or a rehearsal of the live cluster."""
+
+JOURNAL_READ = (
+    Right("list", kinds.CONFIG_MAPS, True, journal=True),
+    Right("get", kinds.LEASES, lost="it is not known whether somebody leads the run", journal=True),
+)
+ASK = (*JOURNAL_READ, Right("patch", kinds.CONFIG_MAPS, True, journal=True))
+_JOURNAL = (
+    Right("get", kinds.CONFIG_MAPS, True, journal=True),
+    *ASK,
+    *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
+    Right("create", kinds.CONFIG_MAPS, True, journal=True),
+)
+# patched: cordons, the label for load balancers, and what keeps autoscalers away
+_NODES = tuple(Right(verb, kinds.NODES, True) for verb in ("get", "list", "watch", "patch"))
+_PODS = tuple(Right(verb, kinds.PODS, True) for verb in ("get", "list", "watch"))
+_EVICT = (
+    Right("create", kinds.PODS, True, subresource="eviction"),
+    *(Right(verb, kinds.BUDGETS, True) for verb in ("list", "watch")),
+)
+_NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
+_NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
+_RESTARTED = tuple(
+    Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=opt_ins.PATCH_WORKLOADS)
+    for verb in ("get", "patch")
+)
+_DELETED = (Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=opt_ins.DELETE_PODS),)
+_DETACHED = "a node is done without a look at the volumes of its pods: they may still be attached to it"
+READ_FOR_RUNS = tuple(
+    replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
+    for right in DRAIN_PLAN
+    if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS)
+)
+WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
+RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_RESTARTED, *_DELETED, *READ_FOR_RUNS)
+INSIDE = tuple(each for each in RUN if each not in _DELETED)
+"""Those of a run that nobody watches over: it deletes no pod past its budget."""
+
+ROLLBACK = (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL)
+STATUS = (*JOURNAL_READ, Right("list", kinds.NODES, lost="runs whose journal is gone are not found"))
+ATTACHED = (*WATCH, *READ_FOR_RUNS)
+
+_UNOFFERED = "names are not offered"
+_OFFERED = (kinds.NODES, kinds.NODE_POOLS, kinds.NAMESPACES, kinds.PODS, kinds.BUDGETS)
+NAMES = (
+    *(Right("list", each, lost=_UNOFFERED) for each in _OFFERED),
+    Right("list", kinds.CONFIG_MAPS, lost=_UNOFFERED, journal=True),
+)
+"""Asked for when somebody presses Tab; nothing else needs them."""
+
+
+# The rights of what looks at add-ons, credentials, DNS and interruptions, and mends them.
+
+
+_BALANCED = "which target groups would lose targets is unknown"
+_SINGLE = "what an update changes in this object of the add-on is unknown"
+ADDON_DIFF = (
+    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
+    Right("list", kinds.SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
+    Right("list", kinds.ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
+    *(
+        Right("get", resource, lost=_SINGLE, namespace=SYSTEM if resource.namespaced else "")
+        for resource in kinds.SINGLE
+    ),
+)
+
+_EARLIER = "what a past update changed in the pod template of such an object is unknown"
+ADDON_AFTER = (
+    *ADDON_DIFF,
+    *(Right("list", each, lost=_EARLIER, namespace=SYSTEM) for each in kinds.HISTORY_OF.values()),
+)
+
+_NO_CLASS = "what Karpenter's next node will have is unknown"
+IMDS_PROBE = (
+    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
+    Right("get", kinds.PODS, lost="with what known programs were started, and which logs there are, is unknown"),
+    Right("get", kinds.PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
+)
+
+_LEFTOVERS = "what probes that were killed have left is not found"
+_LEVEL = "whether the namespace allows the host's network is found out when the server refuses the pod"
+IMDS_ACTIVE = (
+    Right("list", kinds.NODES, True),
+    Right("list", kinds.PODS, lost="`pod/NAME` is not known", flag="pod/NAME"),
+    Right("get", kinds.NAMESPACES, lost=_LEVEL, probe=True),
+    Right("list", kinds.CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
+    *(Right(verb, kinds.CONFIG_MAPS, True, probe=True) for verb in ("create", "delete")),
+    *(Right(verb, kinds.PODS, True, probe=True) for verb in ("create", "list")),
+    Right("get", kinds.PODS, True, subresource="log", probe=True),
+)
+
+_UNSEEN = "when a pod left the endpoints is not known, nor which endpoints serve"
+_NO_ROLLOUT = "`--measure=rollout` restarts nothing"
+_RESTART = tuple(
+    Right(
+        verb,
+        kinds.DEPLOYMENTS,
+        lost=_NO_ROLLOUT,
+        namespace=SYSTEM,
+        flag="--measure=rollout",
+        opt_in=opt_ins.PATCH_WORKLOADS,
+    )
+    for verb in ("get", "patch")
+)
+_EVICT_ONE = (
+    Right(
+        "create",
+        kinds.PODS,
+        lost="`--measure=eviction` evicts nothing",
+        subresource="eviction",
+        namespace=SYSTEM,
+        flag="--measure=eviction",
+    ),
+)
+DNS_MEASURE = (
+    Right("list", kinds.NODES, True),
+    Right("list", kinds.PODS, True, namespace=SYSTEM),
+    Right("get", kinds.SERVICES, True, namespace=SYSTEM),
+    Right("list", kinds.ENDPOINT_SLICES, lost=_UNSEEN, namespace=SYSTEM),
+    *(right for right in IMDS_ACTIVE if right.probe and right.resource is not kinds.NAMESPACES),
+    *_RESTART,
+    *_EVICT_ONE,
+)
+MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction": _EVICT_ONE}
+"""What is needed besides, in CoreDNS's own namespace, by what is to happen while DNS is measured."""
+
+_NO_PATCH = "`--fix node-class` cannot be carried out"
+IMDS_FIX = (
+    *(right for right in IMDS_PROBE if right.verb == "list"),
+    *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH, flag="--fix=node-class") for verb in ("get", "patch")),
+)
+"""No pod is looked into: what is mended is of nodes."""
+
+_NO_DEPLOYMENT = "how Karpenter is configured is unknown"
+_NO_LIST = "a Karpenter without pods, and a node termination handler, are found by their pods only"
+_NO_EVENTS = "a notice is known by what EC2 says of it only"
+_NO_SIGN = "the messages that Karpenter has counted are no sign of life"
+_OF_KARPENTER = (
+    Right("get", kinds.DEPLOYMENTS, lost=_NO_DEPLOYMENT, karpenter=True),
+    Right("get", kinds.CONFIG_MAPS, lost="the queue of a Karpenter before v0.33 is unknown", karpenter=True),
+    Right("get", kinds.SERVICE_ACCOUNTS, lost="the role of Karpenter (IRSA) is unknown", karpenter=True),
+    Right("get", kinds.PODS, lost="which log is Karpenter's is unknown", karpenter=True),
+    Right(
+        "get",
+        kinds.PODS,
+        lost="whether Karpenter says that it cannot use the queue is unknown",
+        subresource="log",
+        karpenter=True,
+    ),
+    Right("get", kinds.PODS, lost=_NO_SIGN, subresource="proxy", karpenter=True, opt_in=opt_ins.PROXY),
+    Right("list", kinds.EVENTS, lost=_NO_EVENTS, namespace="default"),
+)
+"""Events of nodes are in namespace default (client-go, tools/record: what they are about has no namespace)."""
+INTERRUPTION = (
+    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_NO_LIST) for resource in (kinds.DEPLOYMENTS, kinds.DAEMON_SETS)),
+    Right("list", kinds.BUDGETS, lost="whether budgets hold up a drain within two minutes is unknown"),
+    *_OF_KARPENTER,
+)
+
+_NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
+_NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it hears of notices may be unknown"
+_COREDNS = (
+    *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
+    Right("list", kinds.BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
+    Right("list", kinds.ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
+    Right("list", kinds.AUTOSCALERS, lost="whether somebody scales it is unknown"),
+    *(Right("get", resource, lost=_NO_OBJECT, namespace=SYSTEM) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
+)
+COREDNS = (
+    *_COREDNS,
+    Right("get", kinds.PODS, lost="whether its containers restart, and why, is unknown", namespace=SYSTEM),
+    Right("get", kinds.PODS, lost="whether it prints errors is unknown", subresource="log", namespace=SYSTEM),
+    *(replace(each, lost=_NO_NOTICES) for each in _OF_KARPENTER),
+)
+
+_BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
+_BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
+_HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
+_OF_ADDON = (
+    kinds.BUDGETS,
+    kinds.CLUSTER_ROLES,
+    kinds.CLUSTER_ROLE_BINDINGS,
+    kinds.SERVICE_ACCOUNTS,
+    kinds.SERVICES,
+)
+COREDNS_WISH = (
+    *_COREDNS,
+    *(Right("get", each, lost=_SINGLE, namespace=SYSTEM if each.namespaced else "") for each in _OF_ADDON),
+    Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
+)
+"""What is looked at to say what a change would be."""
+COREDNS_CHANGE = (
+    *COREDNS_WISH,
+    Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log", namespace=SYSTEM),
+    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy", namespace=SYSTEM, opt_in=opt_ins.PROXY),
+    Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE, namespace=SYSTEM),
+)
+
+
+# The rights of ``check``: of what it reads itself, and of the commands that it sums up.
+
+
+METRICS = Resource("", "/metrics", namespaced=False)
+"""No resource: a path of the server itself (RBAC, nonResourceURLs)."""
+SECRETS = Resource("Secret", "secrets")
+
+_UNCOUNTED = "whether the API server has had requests for APIs that go is unknown"
+_UNWRITTEN = "in which version these objects were written is unknown, where one of their versions goes on the way"
+_REFUSED = "whether manifests of these would be refused today is unknown"
+_NO_RELEASES = "which API versions the releases of Helm use is unknown"
+
+NEXT = Version(READ_TO.major, READ_TO.minor + 1)
+"""The newest that is the next version of a cluster whose removals are all known."""
+
+
+def written(target: Version) -> tuple[Right, ...]:
+    """All that ways to that version look at, wherever they begin; one way looks at few of them."""
+    return tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, target))
+
+
+OF_NEED: Mapping[Need, tuple[Right, ...]] = {
+    Need.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
+    Need.API_WRITTEN: written(NEXT),
+    Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
+    Need.HELM: tuple(Right(verb, SECRETS, lost=_NO_RELEASES, opt_in=opt_ins.HELM_RELEASES) for verb in ("get", "list")),
+    Need.PLAN_DRAIN: DRAIN_PLAN,
+    Need.PLAN_ADDONS: ADDON_DIFF,
+    Need.PLAN_IMDS: IMDS_PROBE,
+    Need.PLAN_DNS: (*COREDNS, *INTERRUPTION),
+    Need.PLAN_INTERRUPTION: INTERRUPTION,
+}
+"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
+What is not in here needs no right of the cluster."""
+
+_ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
+_GROUPS = (questions.NODE_GROUPS, questions.NODE_GROUP)
+_UPDATES = (questions.UPDATES, questions.UPDATE)
+ASKED_OF_NEED: Mapping[Need, tuple[Question, ...]] = {
+    Need.VERSIONS: (questions.CLUSTER_VERSIONS,),
+    Need.ADDONS: _ADDONS,
+    Need.INSIGHTS: (questions.INSIGHTS, questions.INSIGHT),
+    Need.CLUSTER_UPDATES: _UPDATES,
+    Need.NODE_GROUPS: _GROUPS,
+    Need.GROUP_UPDATES: (questions.NODE_GROUPS, *_UPDATES),
+    Need.TEMPLATES: (*_GROUPS, questions.TEMPLATE_VERSIONS),
+    Need.RELEASES: (*_GROUPS, questions.PARAMETER),
+    Need.SUBNETS: (questions.SUBNETS,),
+    Need.QUOTAS: (questions.QUOTA, questions.METRICS),
+    Need.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
+    Need.PLAN_IMDS: of_aws.BY_COMMAND["imds-probe"],
+    Need.PLAN_DNS: of_aws.BY_COMMAND["coredns-lameduck"],
+    Need.PLAN_INTERRUPTION: of_aws.BY_COMMAND["interruption"],
+}
+"""What is not in here asks AWS nothing."""
+WHOSE = (questions.CALLER, questions.CLUSTER)
+"""Without these nothing that AWS says is believed."""
+
+
+def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
+    """By what is allowed, and where: several commands say different things of the same right."""
+    found: dict[object, Right] = {}
+    for right in rights:
+        found.setdefault(right.what, right)
+    return tuple(found.values())
+
+
+_EXTENSIONS = "what extends the API, and who answers for it, is unknown"
+LISTED = (
+    *(Right("list", each, True) for each in NOTHING_WITHOUT),
+    Right("list", kinds.CRON_JOBS, lost="the sockets of runtimes that CronJobs mount are unknown"),
+    *(Right("list", each, lost=_EXTENSIONS) for each in (kinds.API_SERVICES, kinds.DEFINITIONS)),
+)
+"""Lists that no other command reads, or without which there is no answer."""
+
+CHECK = _each_once((*LISTED, *(right for each in OF_NEED.values() for right in each)))
+ASKED: tuple[Question, ...] = tuple(
+    dict.fromkeys((*WHOSE, *(question for each in ASKED_OF_NEED.values() for question in each)))
+)
+
+
+def narrowed(kinds_read: Collection[Resource], needs: Collection[Need], target: Version = NEXT) -> tuple[Right, ...]:
+    """Those that chosen checks need, by the lists that they judge by and by what else, on ways to that version."""
+    listed = {Right("list", each).what for each in kinds_read}
+    of_needs = OF_NEED if target == NEXT else {**OF_NEED, Need.API_WRITTEN: written(target)}
+    return _each_once(
+        (
+            *(each for each in CHECK if each.required or each.what in listed),
+            *(right for need, each in of_needs.items() if need in needs for right in each),
+        )
+    )
+
+
+def asked(needs: Collection[Need]) -> tuple[Question, ...]:
+    """As `narrowed`, of AWS."""
+    return (*WHOSE, *(question for need, each in ASKED_OF_NEED.items() if need in needs for question in each))
+
+
+_CHECKS_UNSEEN = "what has changed of these since then is unknown"
+CHANGED = tuple(Right("list", each, lost=_CHECKS_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))
+ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
+"""Of ``--changed-since``, besides."""
+
+SNAPSHOT = _each_once(
+    (*CHECK, *ADDON_AFTER, *CHANGED, *written(Version(READ_TO.major, READ_TO.minor + FURTHER)))
+)
+"""All that is read by whichever command."""
+
+
+# The rights of ``--in-cluster --apply``: to create its objects, and to have whatever these give.
+#
+# Source: Kubernetes, RBAC, "Privilege escalation prevention and bootstrapping": who creates a role must have its rights
+# already in the same scope, or the verb escalate; and who creates a binding those of its role, or the verb bind.
+
+
+_ALIKE = "whether what has one of its names already is of this tool is not said"
+_NO_FILES = "`--suppressions` cannot be sent along"
+_GIVEN = "Kubernetes refuses the role that gives it to the Job (exit code 3): nobody can give what they have not"
+
+
+def _placing(resource: Resource, where: Right, flag: str = "") -> tuple[Right, ...]:
+    """Of one that stands where `where` is needed."""
+    there = replace(where, resource=resource, subresource="", flag=flag, opt_in=None)
+    lost = _NO_FILES if flag else ""
+    return replace(there, verb="create", required=not flag, lost=lost), replace(
+        there, verb="get", required=False, lost=_ALIKE
+    )
+
+
+_HERE = Right("create", kinds.CONFIG_MAPS, journal=True)
+
+
+def _given(rights: Iterable[Right]) -> tuple[Right, ...]:
+    """They, and what creates the roles that give them: one for each namespace, and one for everywhere."""
+    given = tuple(dict.fromkeys(replace(each, required=True, lost=_GIVEN) for each in rights))
+    found: dict[object, Right] = {}
+    for right in given:
+        namespaced = right.journal or right.karpenter or bool(right.namespace)
+        roles = (each for each in PLACED if each.group == RBAC and each.namespaced is namespaced)
+        for each in (each for role in roles for each in _placing(role, right)):
+            found.setdefault(each.what, each)
+    found.update((each.what, each) for each in given)
+    return tuple(found.values())
+
+
+def of_check(held: Iterable[Right]) -> tuple[Right, ...]:
+    """Of a CronJob that gets the rights `held`."""
+    return (
+        *_placing(kinds.SERVICE_ACCOUNTS, _HERE),
+        *_placing(kinds.CONFIG_MAPS, _HERE, "--suppressions"),
+        *_placing(kinds.CRON_JOBS, _HERE),
+        *_given(held),
+    )
+
+
+PLACING_CHECK = of_check(CHECK)
+PLACING_RUN = (
+    *(each for kind in (kinds.SERVICE_ACCOUNTS, kinds.CONFIG_MAPS, kinds.JOBS) for each in _placing(kind, _HERE)),
+    *_given((*DRAIN_PLAN, *INSIDE)),
+)

@@ -1,0 +1,133 @@
+"""``kubectl eksdoc snapshot``.
+
+Belongs here: its flags, and which file is written.
+Never here: what is asked, and what of it may be written down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli.options import LEVELS
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.snapshots import Snapshot
+
+
+# ``kubectl eksdoc snapshot FILE``: its flags, and its answer.
+
+
+NAME = "snapshot"
+
+_ABOUT = """\
+Write all that this tool reads, of the cluster and of AWS, to one file: to plan offline, to hand it to a colleague, to
+compare with later. Every reading command, rehearse and the screens take it with --snapshot FILE, and answer as of the
+moment when it was made. Secrets are never in it: of Helm's only which release has which objects. Values of
+variables, annotations, arguments and ConfigMaps are in it where something is judged by them; of all others a digest.
+
+Examples:
+  %(prog)s prod.eksdoc
+  %(prog)s prod.eksdoc --context prod --profile audit
+  %(prog)s prod.eksdoc --overwrite -o json
+  %(prog)s demo.eksdoc --demo
+  kubectl eksdoc check --snapshot prod.eksdoc
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 all of it is written, 5 it is written, and lacks what could not be read; 2 usage, 3 cluster, 4 AWS.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``snapshot``."""
+    parser = commands.add_parser(
+        NAME,
+        help="write all that is read to a file, without secrets, to answer from it later",
+        usage="%(prog)s FILE [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    group = parser.add_argument_group("Of what (default: the live cluster of your kubeconfig)")
+    group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
+    group = parser.add_argument_group("Where to")
+    group.add_argument("--overwrite", action="switch", default=False, help="in the place of a file that is there")
+    opt_in_options.add_without(parser.add_argument_group("What is in it"), *opt_ins.SKIPPABLE)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    options: GlobalOptions
+    source: SourceChoice
+    path: str
+    without: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+        """
+        Raises:
+            UsageError: no file is named, or several, or one that is there, or a snapshot is to be read.
+        """
+        if not words:
+            raise UsageError("the file is not named to which the snapshot is to be written", f"{NAME} FILE")
+        if len(words) > 1:
+            raise UsageError(f"one file is written, and {len(words)} are named: {', '.join(words)}")
+        source = SourceOptions.from_args(args).choice
+        if source.snapshot:
+            raise UsageError("a snapshot is made of a cluster that lives, or of --demo, not of another one")
+        path = words[0]
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):  # /dev/null would be replaced
+            raise UsageError(f"{path!r} is no file to write to: its parts are put together at its end", "Name a file.")
+        if os.path.exists(path) and not args.overwrite:
+            raise UsageError(f"{path} is there already", "Name another file, or give --overwrite.")
+        return Request(GlobalOptions.from_args(args), source, path, opt_in_options.without_from(args))
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster, AWS or the file is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc import __version__
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.render.snapshot import FORMATS
+    from kubectl_eksdoc.render.snapshot import SnapshotView
+
+    request = Request.from_args(args, words)
+    options = request.options
+    FORMATS.check(options.output)
+    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
+    try:
+        with ProgressLine(around.stderr) as progress:
+            taken = around.take_snapshot(
+                request.path, request.source, options.connection, wanted, progress, __version__, request.without
+            )
+    except Forbidden as error:
+        raise rights.explained(error, NAME) from error
+    shown = looks.decide(options, around.stdout, around.environ)
+    text = FORMATS.render(SnapshotView(taken, request.path, request.without), options.output, shown)
+    return Answer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
+
+
+def _whole(snapshot: Snapshot) -> bool:
+    return all(
+        scene.aws is None and not scene.left_out and all(read.known for read in scene.reads)
+        for scene in snapshot.scenes.values()
+    )

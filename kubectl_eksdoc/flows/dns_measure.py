@@ -1,0 +1,452 @@
+"""DNS measured from short-lived pods: look, make them, let something happen, read what they say, clean up.
+
+Belongs here: the order of it, through ports, and reading what an asker prints.
+Never here: what the numbers mean (that is `core.plan.dns.measuring`), sockets, layout.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import DnsPod
+from kubectl_eksdoc.core.model.coredns import DnsService
+from kubectl_eksdoc.core.model.coredns import DnsStand
+from kubectl_eksdoc.core.model.coredns import DnsWorkload
+from kubectl_eksdoc.core.model.placing import NotMade
+from collections.abc import Callable
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import DnsStand
+from kubectl_eksdoc.flows.metadata_probe import LOOK_S
+from kubectl_eksdoc.flows.metadata_probe import Clock
+from collections.abc import Callable
+from kubectl_eksdoc.core.model.coredns import DnsPod
+from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.core.plan.dns.measuring.plan import AFTER_S
+from kubectl_eksdoc.core.plan.dns.measuring.plan import BEFORE_S
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
+from kubectl_eksdoc.core.plan.dns.measuring.result import settled
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Deed
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from typing import Any
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import KEPT
+from kubectl_eksdoc.core.model.coredns import TRANSPORTS
+from kubectl_eksdoc.core.model.coredns import Counts
+from kubectl_eksdoc.core.model.coredns import Report
+from kubectl_eksdoc.core.model.coredns import Second
+from kubectl_eksdoc.core.model.coredns import Stream
+from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S
+from kubectl_eksdoc.core.plan.dns.measuring.plan import QUESTION
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import Report
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.core.model.placing import Owner
+from kubectl_eksdoc.core.model.placing import PodStand
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
+from kubectl_eksdoc.core.plan.dns.measuring.result import moments
+from kubectl_eksdoc.core.plan.dns.measuring.plan import DnsFacts
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.plan import plan_measure
+from kubectl_eksdoc.core.plan.dns.measuring.plan import owner_manifest
+from kubectl_eksdoc.core.plan.dns.measuring.plan import pod_manifest
+from kubectl_eksdoc.core.plan.dns.measuring.result import INTERRUPTED
+from kubectl_eksdoc.core.plan.dns.measuring.result import Deed
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
+from kubectl_eksdoc.core.plan.dns.measuring.result import until
+from kubectl_eksdoc.core.plan.probes import Now
+from kubectl_eksdoc.core.plan.probes import stand_of
+from kubectl_eksdoc.core.plan.probes import too_late
+from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.metadata_probe import LOOK_S
+from kubectl_eksdoc.flows.metadata_probe import Clock
+from kubectl_eksdoc.flows.metadata_probe import owning
+
+
+# CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
+
+
+class Dns(Protocol):
+    """Everything may raise Unauthorized or ConfigError: nothing can be asked any more. `missing` is the right without
+    which something is not had or done."""
+
+    def service(self) -> DnsService | Absent | Unknown: ...
+
+    def workload(self) -> DnsWorkload | Absent | Unknown: ...
+
+    def stand(self) -> DnsStand | Unknown:
+        """How it stands now; asked once, whoever wants to know asks again."""
+        ...
+
+    def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
+        """The rollout of exactly this Deployment, as ``kubectl rollout restart`` does. None: it was taken in."""
+        ...
+
+    def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
+        """Exactly this pod, its budget respected (`NotMade.later`)."""
+        ...
+
+
+# CoreDNS looked at once a second, by whoever waits for something.
+
+
+class Looking:
+    """Mutable: it keeps how CoreDNS stood at each look; `unseen`: why the last one saw nothing, or not all. `told`: how
+    often the process was told to end; `seen_s`: when something was seen last, by the clock."""
+
+    def __init__(self, dns: Dns, clock: Clock, told: Callable[[], int]) -> None:
+        self._dns = dns
+        self.clock = clock
+        self._told = told
+        self.stands: list[DnsStand] = []
+        self.unseen = ""
+        self.seen_s = 0.0
+
+    @property
+    def told(self) -> bool:
+        return self._told() > 0
+
+    @property
+    def last(self) -> DnsStand | None:
+        return self.stands[-1] if self.stands else None
+
+    def look(self) -> None:
+        found = self._dns.stand()
+        if isinstance(found, Unknown):
+            self.unseen = found.why
+        else:
+            self.unseen = found.serving.why if isinstance(found.serving, Unknown) else ""
+            self.stands.append(found)
+            self.seen_s = self.clock.monotonic()
+
+    def until(self, holds: Callable[[], bool], longest_s: float) -> bool:
+        """Whether it came to hold; False as well where the process was told to end."""
+        begun_s = self.clock.monotonic()
+        while not self.told:
+            self.look()
+            if holds():
+                return True
+            left_s = longest_s - (self.clock.monotonic() - begun_s)
+            if left_s <= 0:
+                return False
+            self.clock.sleep(min(LOOK_S, left_s))
+        return False
+
+    def for_s(self, seconds: float) -> None:
+        self.until(lambda: False, seconds)
+
+
+# What is done to CoreDNS while DNS is asked, and waited for until it is over.
+
+
+_AGAIN_S = 5.0
+"""A budget is asked again so often, as kubectl drain does."""
+
+
+def happened(plan: MeasurePlan, dns: Dns, looking: Looking, tell: Callable[[str], object]) -> Deed:
+    """All of it: something before, what is done, and something after."""
+    manner = plan.manner
+    if not manner.happening.changes:
+        tell(f"asking for {manner.for_s:g} s: do elsewhere what is to be measured")
+        looking.for_s(BEFORE_S + manner.for_s)
+        return Deed(finished=True)
+    looking.for_s(BEFORE_S)
+    if looking.told:
+        return Deed()
+    begun_s = looking.clock.monotonic()
+
+    def left_s() -> float:
+        return max(0.0, manner.for_s - AFTER_S - (looking.clock.monotonic() - begun_s))
+
+    refused = _done(plan, dns, looking, left_s)
+    if refused is not None:
+        return Deed(None, refused.why, refused.missing)
+    at = looking.last.at if looking.last is not None else None
+    tell(f"{_said(plan)}: until its pods have gone, and {AFTER_S:g} s more")
+    wanted = _ready(plan, looking)
+    finished = looking.until(
+        lambda: looking.last is not None and settled(plan.affected, looking.last, wanted), left_s()
+    )
+    looking.for_s(AFTER_S)
+    return Deed(at, finished=finished)
+
+
+def _said(plan: MeasurePlan) -> str:
+    if plan.manner.happening is Happening.ROLLOUT:
+        return "the rollout was restarted"
+    return f"{plan.affected[0].name} was evicted"
+
+
+def _done(plan: MeasurePlan, dns: Dns, looking: Looking, left_s: Callable[[], float]) -> NotMade | None:
+    """What a budget refuses is asked again while there is time. Of what nobody knows whether it was taken in, it is
+    seen soon enough whether its pods go."""
+    while True:
+        refused = _asked(plan, dns)
+        if refused is None or refused.maybe:
+            return None
+        if not refused.later or left_s() <= _AGAIN_S or looking.told:
+            return refused
+        looking.for_s(_AGAIN_S)
+
+
+def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
+    if plan.manner.happening is Happening.ROLLOUT:
+        assert plan.workload is not None  # a plan without it cannot be made
+        return dns.restart(plan.workload)
+    return dns.evict(plan.affected[0])
+
+
+def _ready(plan: MeasurePlan, looking: Looking) -> int:
+    """How many are to be ready in the end: as many as in the beginning, and as are wanted."""
+    first = looking.stands[0].pods if looking.stands else ()
+    there = sum(_serves(pod) for pod in first)
+    return there if plan.workload is None else min(there, plan.workload.replicas)
+
+
+def _serves(pod: DnsPod) -> bool:
+    return pod.ready and pod.told_at is None and not pod.ended
+
+
+# The asker's plan as it takes it, and what it prints, read: a JSON object a line (`asker.printing`).
+
+
+ASKER, VERSION = "eksdoc-dns-asker", 1
+_COUNTS = ("sent", "answered", "late", "lost", "refused", "failed", "unsure", "unsent")
+_LONGEST = 300
+
+
+def asked(plan: MeasurePlan) -> str:
+    """What its pods are given."""
+    manner = plan.manner
+    targets = [
+        {"name": each.name, "address": each.address, "port": each.port, "kept": KEPT in each.transports}
+        for each in plan.targets
+    ]
+    given = {
+        "targets": targets,
+        "transports": list(TRANSPORTS),
+        "rate": manner.rate,
+        "seconds": manner.asking_s,
+        "timeout": manner.timeout_s,
+        "late": LATE_S,
+        "question": QUESTION,
+    }
+    return json.dumps(given, separators=(",", ":"))
+
+
+def report_in(log: str) -> Report | Unknown:
+    """What a log says, as far as it goes. Lines that are none of the asker's are passed over: a sidecar or a shell may
+    say something, too; a last line without its end is one that is being written."""
+    whole, _, _ = log.rpartition("\n")
+    lines = [found for line in whole.splitlines() if (found := _object(line)) is not None]
+    head = next((line for line in lines if line.get("asker") == ASKER), None)
+    refused = next((str(line["error"]) for line in lines if "error" in line), "")
+    if refused:
+        return Unknown(f"the asker refused its plan: {refused}")
+    if head is None:
+        said = " ".join(log.split())[-_LONGEST:]
+        return Unknown(f"its log is none of the asker's: {said}" if said else "its log is empty")
+    if head.get("version") != VERSION:
+        return Unknown(f"its log is of another version of the asker: {head.get('version')}")
+    try:
+        began = datetime.fromtimestamp(float(head["began"]), timezone.utc)
+        return Report(began, _seconds(line for line in lines if "t" in line))
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, OSError) as error:
+        return Unknown(f"its log cannot be read: {type(error).__name__}: {error}")
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _seconds(lines: Iterable[dict[str, Any]]) -> dict[Stream, dict[int, Second]]:
+    found: dict[Stream, dict[int, Second]] = defaultdict(dict)
+    for line in lines:
+        stream = Stream(str(line["to"]), str(line["by"]))
+        counts = Counts(*(int(line[name]) for name in _COUNTS))
+        ms = line["ms"]
+        times = None if ms is None else (float(ms[0]), float(ms[1]), float(ms[2]))
+        found[stream][int(line["t"])] = Second(counts, times, tuple(map(str, line["why"])))
+    return dict(found)
+
+
+# A measurement of DNS from its plan to what came of it.
+#
+# What it makes belongs to one object (`flows.metadata_probe`), which also carries the program that asks and says what is
+# intended. Logs are read while the pods still ask: what they print is of seconds that are over, and never changes.
+
+
+_LOG_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What a measurement needs of the world. `told`: how often the process was told to end; `tell` hears how far it is,
+    a line each."""
+
+    ground: ProbeGround
+    dns: Dns
+    clock: Clock
+    told: Callable[[], int]
+    tell: Callable[[str], object]
+
+
+def prepared(nodes: Iterable[Node], ground: ProbeGround, dns: Dns, ident: str, manner: Manner) -> MeasurePlan:
+    """Nothing is made.
+
+    Raises:
+        UsageError: there is nothing to measure, or not what is to happen to it.
+        Forbidden, ClusterError: what must be known may not be read, or the cluster cannot be talked to.
+    """
+    service, stand = dns.service(), dns.stand()
+    workload = dns.workload() if manner.happening is Happening.ROLLOUT else None
+    if isinstance(service, Unknown):
+        raise _not_known(service)
+    if isinstance(stand, Unknown):
+        raise _not_known(stand)
+    if isinstance(workload, Unknown):
+        raise _not_known(workload)
+    return plan_measure(nodes, DnsFacts(service, stand, workload, ground.owners()), ident, manner)
+
+
+def _not_known(found: Unknown) -> ClusterError:
+    if found.missing:
+        return Forbidden(found.why, "Nothing was done.", found.missing)
+    return ClusterError(found.why, "Nothing was done.")
+
+
+def tried(plan: MeasurePlan, program: bytes, ground: ProbeGround, dns: Dns) -> dict[str, NotMade]:
+    """What the server would refuse to make or to do, by names; nothing is made.
+
+    Raises:
+        Unauthorized, ConfigError: nothing can be asked.
+    """
+    text = asked(plan)
+    manifest = owner_manifest(plan, program)
+    made = ground.make_owner(manifest, dry=True)
+    answers: dict[str, object] = {str(manifest["metadata"]["name"]): made}
+    answers |= {pod.name: ground.make_pod(pod_manifest(pod, plan, text), dry=True) for pod in plan.pods}
+    if plan.manner.happening is Happening.ROLLOUT and plan.workload is not None:
+        answers["deployment/coredns"] = dns.restart(plan.workload, dry=True)
+    if plan.manner.happening is Happening.EVICTION:
+        answers |= {f"pod/{pod.name}": dns.evict(pod, dry=True) for pod in plan.affected}
+    return {name: answer for name, answer in answers.items() if isinstance(answer, NotMade)}
+
+
+def measured(plan: MeasurePlan, program: bytes, edges: Edges) -> Measured:
+    """
+    Raises:
+        Forbidden, ClusterError: not even the first object can be made; nothing is left.
+    """
+    manifest, ground = owner_manifest(plan, program), edges.ground
+    looking = Looking(edges.dns, edges.clock, edges.told)
+
+    ended: list[tuple[datetime, float]] = []
+
+    def body(owner: Owner) -> tuple[Deed, dict[str, Report | Unknown], float]:
+        running, heard = _running(plan, owner, edges)
+        deed = Deed()
+        if running and not edges.told():
+            edges.tell(f"{len(running)} of {len(plan.pods)} pods ask DNS")
+            deed = happened(plan, edges.dns, looking, edges.tell)
+            ended.extend((stand.at, looking.seen_s) for stand in looking.stands[-1:])
+            looking.for_s(plan.manner.settle_s)
+        return deed, heard | {name: _log(ground, name) for name in running}, edges.clock.monotonic()
+
+    (deed, heard, read_s), cleared = owning(ground, plan.ident, manifest, plan.stale, edges.clock, edges.tell, body)
+    end, end_s = ended[0] if ended else (None, read_s)
+    by_zone = {pod.zone: until(heard.get(pod.name, INTERRUPTED), end, read_s - end_s) for pod in plan.pods}
+    return Measured(
+        tuple(MeasuredZone(zone, by_zone[zone.name]) for zone in plan.zones if zone.node),
+        deed,
+        tuple(each for each in moments(looking.stands) if end is None or each.at <= end),
+        end,
+        looking.unseen,
+        cleared.owner,
+        cleared.left,
+        cleared.not_removed,
+        edges.told() > 0,
+    )
+
+
+def _running(plan: MeasurePlan, owner: Owner, edges: Edges) -> tuple[list[str], dict[str, Report | Unknown]]:
+    """The pods that run and ask, by name, and of the others why they do not."""
+    text, heard = asked(plan), dict[str, Report | Unknown]()
+    for pod in plan.pods:
+        if edges.told():
+            break
+        refused = edges.ground.make_pod(pod_manifest(pod, plan, text, owner.uid))
+        if isinstance(refused, NotMade) and not refused.maybe:
+            heard[pod.name] = Unknown(f"the pod was refused: {refused.why}", refused.missing)
+    begun_s, running = edges.clock.monotonic(), list[str]()
+    missing = [pod.name for pod in plan.pods if pod.name not in heard]
+    stands: Mapping[str, PodStand] = {}
+    while missing and not edges.told():
+        found = edges.ground.stands(plan.ident)
+        if isinstance(found, Unknown) and found.missing:
+            return running, heard | dict.fromkeys(missing, found)
+        stands = stands if isinstance(found, Unknown) else found
+        waited_s = edges.clock.monotonic() - begun_s
+        for name in list(missing):
+            now = _now(name, stands, edges.ground, waited_s)
+            if now is None:
+                continue
+            missing.remove(name)
+            if isinstance(now, Unknown):
+                heard[name] = now
+            else:
+                running.append(name)
+        if not missing or waited_s >= plan.manner.wait_s:
+            break
+        edges.clock.sleep(LOOK_S)
+    waited_s = edges.clock.monotonic() - begun_s
+    return running, heard | {
+        name: INTERRUPTED if edges.told() else too_late(stands.get(name), waited_s) for name in missing
+    }
+
+
+_APPEARS_S = 5.0
+"""A pod of which nobody knows whether it was made may still come."""
+
+
+def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeGround, waited_s: float) -> bool | Unknown | None:
+    """True: it asks; None: it is to be waited for."""
+    stand = stands.get(name)
+    if stand is None and waited_s < _APPEARS_S:
+        return None
+    if stand is not None and stand.running:
+        return True
+    now = stand_of(stand)
+    if isinstance(now, Unknown):
+        return now
+    if now is Now.READ:  # it has ended, and should not have
+        found = _log(ground, name)
+        return found if isinstance(found, Unknown) else Unknown("the asker ended before anything had happened")
+    return None
+
+
+def _log(ground: ProbeGround, name: str) -> Report | Unknown:
+    found: str | Unknown = Unknown("its log was not read")
+    for _ in range(_LOG_TRIES):
+        found = ground.log(name)
+        if not isinstance(found, Unknown):
+            return report_in(found)
+        if found.missing:
+            break
+    return found if isinstance(found, Unknown) else report_in(found)

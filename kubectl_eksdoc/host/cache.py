@@ -1,0 +1,322 @@
+"""What was seen of clusters, kept for the next time: it may be lost at any time, and what is damaged was never there.
+
+Belongs here: pictures of clusters for the screens, names for completion, and the files that hold them.
+Never here: asking a cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from kubectl_eksdoc.core.model.names import Name
+from kubectl_eksdoc.host.documents import Fields
+from kubectl_eksdoc.host.documents import Unfit
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.snapshots import KEPT_LABELS
+from kubectl_eksdoc.core.model.snapshots import LastView
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.host.documents import Fields
+from kubectl_eksdoc.host.documents import Unfit
+
+
+# Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
+
+
+_KEY = re.compile(r"[0-9a-f]{16,64}\Z")
+
+
+def cache_folder(environ: Mapping[str, str], home: str) -> Path | None:
+    """By the XDG Base Directory Specification 0.8, which has relative paths ignored; None where there is no home."""
+    cache = environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):
+        if not os.path.isabs(home):
+            return None
+        cache = os.path.join(home, ".cache")
+    return Path(cache) / "eksdoc"
+
+
+class CacheFiles:
+    """Those with one `ending`: at most `most`, of which the one that was written longest ago goes first, each of at
+    most `largest` bytes. A key is a digest in hex."""
+
+    def __init__(self, folder: Path, ending: str, most: int, largest: int) -> None:
+        self._folder = folder
+        self._ending = ending
+        self._most = most
+        self._largest = largest
+
+    def of(self, key: str) -> bytes | None:
+        """None where there is none, or none that can be used."""
+        try:
+            with open(self._path(key), "rb") as file:
+                content = file.read(self._largest + 1)
+            return content if len(content) <= self._largest else None
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, key: str, content: bytes) -> None:
+        """Whoever reads it meanwhile finds the old one or this one, whole. Only its owner may. What cannot be written
+        is not kept."""
+        if len(content) > self._largest:
+            return
+        with suppress(OSError, ValueError):
+            path = self._path(key)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.chmod(self._folder, 0o700)
+            self._replace(path, content)
+            self._bound()
+
+    def _path(self, key: str) -> Path:
+        """Raises ValueError: that is no key."""
+        if not _KEY.match(key):
+            raise ValueError(key)
+        return self._folder / f"{key}{self._ending}"
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        new = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.replace(new, path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(new)
+            raise
+
+    def _bound(self) -> None:
+        kept = sorted(self._folder.glob(f"*{self._ending}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in kept[self._most :]:
+            with suppress(OSError):  # another process took it away
+                path.unlink()
+
+
+# Names that were seen in clusters, kept for the next press of Tab.
+
+
+VERSION = 1
+MOST = 100
+LARGEST = 1 << 20
+ENDING = ".names"
+ASKING = ".asking"
+_SMALL = 64
+
+FRESH_S = 60.0
+"""So long nobody is asked again."""
+FAILED_S = 15.0
+"""So long nobody is asked again where there was no answer: whoever logs in meanwhile need not wait for a minute."""
+LONGEST_S = 86_400.0
+"""So long names are offered if nobody answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`asked` is when they were asked for last, `seen` when there was an answer; seconds since 1970."""
+
+    names: tuple[Name, ...]
+    asked: float
+    seen: float
+
+    def fresh(self, now: float) -> bool:
+        return 0 <= now - self.asked < (FRESH_S if self.seen >= self.asked else FAILED_S)
+
+    def usable(self, now: float) -> tuple[Name, ...]:
+        return self.names if 0 <= now - self.seen < LONGEST_S else ()
+
+
+class KnownNames:
+    """`key` is a digest, in hex, of all that makes out what is asked, and who asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = CacheFiles(folder, ENDING, MOST, LARGEST)
+        self._asking = CacheFiles(folder, ASKING, MOST, _SMALL)
+
+    def of(self, key: str) -> Known | None:
+        """None where there are none, or none that can be used."""
+        content = self._files.of(key)
+        return None if content is None else known_in(content)
+
+    def keep(self, key: str, known: Known) -> None:
+        self._files.keep(key, content_of(known))
+
+    def asked_for(self, key: str, now: float) -> float:
+        """The seconds since somebody began to ask to whom nothing has been said yet; infinite where nobody did."""
+        try:
+            begun = float(self._asking.of(key) or b"nan")
+        except ValueError:
+            return math.inf
+        found = self.of(key)
+        return now - begun if begun <= now and (found is None or found.asked < begun) else math.inf
+
+    def begin(self, key: str, now: float) -> None:
+        self._asking.keep(key, repr(now).encode("ascii"))
+
+
+def content_of(known: Known) -> bytes:
+    names = [{"name": each.text, "about": each.about} for each in known.names]
+    document = {"version": VERSION, "asked": known.asked, "seen": known.seen, "names": names}
+    return json.dumps(document, separators=(",", ":")).encode("ascii")
+
+
+def known_in(content: bytes) -> Known | None:
+    """None: it is not what `content_of` of this version makes."""
+    try:
+        document: object = json.loads(content)
+        if not isinstance(document, dict):
+            return None
+        fields = Fields(document)
+        if fields.whole("version") != VERSION:
+            return None
+        return Known(_names(fields.each("names")), _seconds(fields, "asked"), _seconds(fields, "seen"))
+    except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
+        return None
+
+
+def _names(entries: Iterable[Fields]) -> tuple[Name, ...]:
+    return tuple(Name(each.text("name"), each.text_or_empty("about")) for each in entries)
+
+
+def _seconds(fields: Fields, key: str) -> float:
+    value = fields.value(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unfit(f"{key} is no number")
+    return float(value)
+
+
+# Pictures of clusters that were seen, one file for each.
+#
+# A cache: what cannot be read, is of another version or is damaged is as if it were not there, and what cannot be written
+# is not kept.
+
+
+LARGEST_VIEW = 8 << 20
+"""Bytes of one file: some 20,000 nodes. What would be larger is not kept."""
+
+MOST_VIEWS = 20
+"""So many clusters are remembered; the one that was seen longest ago goes first."""
+
+VIEW_ENDING = ".view"
+
+_READY = ("True", "False", "Unknown")
+
+
+class LastViews:
+    """`key` is a digest, in hex, of all that makes out which cluster it is and who looks at it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = CacheFiles(folder, VIEW_ENDING, MOST_VIEWS, LARGEST_VIEW)
+
+    def of(self, key: str) -> LastView | None:
+        """None where there is none, or none that can be used."""
+        content = self._files.of(key)
+        return None if content is None else view_in(content)
+
+    def keep(self, key: str, view: LastView) -> None:
+        """Whoever reads it meanwhile finds the old one or this one, whole. Only its owner may."""
+        self._files.keep(key, view_content_of(view))
+
+
+def view_content_of(view: LastView) -> bytes:
+    who = view.identity
+    document = {
+        "version": VERSION,
+        "observedAt": _written(view.observed_at),
+        "context": who.context,
+        "cluster": who.cluster,
+        "region": who.region,
+        "serverVersion": who.server_version,
+        "unverified": who.unverified,
+        "nodes": [_node(node, view.pods.get(node.name, 0)) for node in view.nodes],
+    }
+    return json.dumps(document, separators=(",", ":")).encode("ascii")
+
+
+def _node(node: Node, pods: int) -> dict[str, object]:
+    return {
+        "name": node.name,
+        "labels": dict(node.labels),
+        "unschedulable": node.unschedulable,
+        "ready": node.ready,
+        "kubelet": node.kubelet_text,
+        "createdAt": _written(node.created_at),
+        "deletionAt": _written(node.deletion_at),
+        "podsAllocatable": node.pods_allocatable,
+        "pods": pods,
+    }
+
+
+def _written(moment: datetime | None) -> str:
+    return "" if moment is None else moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def view_in(content: bytes) -> LastView | None:
+    """None: it is not what `content_of` of this version makes."""
+    try:
+        document: object = json.loads(content)
+        if not isinstance(document, dict):
+            return None
+        return _view(Fields(document))
+    except (ValueError, RecursionError, OverflowError):  # ValueError: not JSON, not Unicode, or Unfit
+        return None
+
+
+def _view(fields: Fields) -> LastView:
+    """Raises Unfit."""
+    if fields.whole("version") != VERSION:
+        raise fields.unfit("version", "is another one")
+    who = Identity(
+        context=fields.text_or_empty("context"),
+        cluster=fields.text_or_empty("cluster"),
+        region=fields.text_or_empty("region"),
+        server_version=fields.text_or_empty("serverVersion"),
+        unverified=fields.texts("unverified") if "unverified" in fields.names() else (),
+    )
+    nodes, pods = {}, {}
+    for each in fields.each("nodes"):
+        node = _node_in(each)
+        nodes[node.name], pods[node.name] = node, each.whole("pods")
+    return LastView(who, fields.moment("observedAt"), tuple(nodes.values()), pods)
+
+
+def _node_in(fields: Fields) -> Node:
+    labels = fields.inside("labels")
+    kubelet = fields.text_or_empty("kubelet")
+    ready = fields.text("ready")
+    if ready not in _READY:
+        raise fields.unfit("ready", "is no status of a condition")
+    return Node(
+        name=fields.text("name"),
+        uid="",
+        labels={label: labels.text_or_empty(label) for label in labels.names() if label in KEPT_LABELS},
+        unschedulable=_yes(fields, "unschedulable"),
+        ready=ready,
+        kubelet=parse(kubelet),
+        kubelet_text=kubelet,
+        created_at=_moment(fields, "createdAt"),
+        deletion_at=_moment(fields, "deletionAt"),
+        pods_allocatable=fields.whole("podsAllocatable"),
+    )
+
+
+def _moment(fields: Fields, key: str) -> datetime | None:
+    return None if fields.value(key) == "" else fields.moment(key)
+
+
+def _yes(fields: Fields, key: str) -> bool:
+    value = fields.value(key)
+    if not isinstance(value, bool):
+        raise Unfit(f"{key} is neither true nor false")
+    return value

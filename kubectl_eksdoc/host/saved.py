@@ -1,0 +1,339 @@
+"""Answers of this tool that were saved, read back to be compared with new ones.
+
+Belongs here: plans and answers in the tool's own form, of this version and of earlier ones.
+Never here: comparing them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from kubectl_eksdoc.core.model.snapshots import API_VERSION
+from kubectl_eksdoc.core.model.snapshots import FLEET
+from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.host.documents import Unfit
+from kubectl_eksdoc.host.documents import short
+from kubectl_eksdoc.host.documents import JsonFile
+from kubectl_eksdoc.host.documents import MAGIC
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.host.documents import MOST
+from kubectl_eksdoc.host.documents import Fields
+from collections.abc import Mapping
+from kubectl_eksdoc.core.model.earlier import Earlier
+from kubectl_eksdoc.host.documents import Fields
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
+from kubectl_eksdoc.core.model.snapshots import DRAIN_PLAN
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.host.documents import Fields
+
+
+# A saved answer of this tool (``-o json``, ``-o yaml``): opened, and known to be one of the kind that is asked for.
+
+
+_EMPTY = "A shell empties the file it writes to before the command runs: compare into another file."
+_SNAPSHOT = "a snapshot, and not an answer: save the result with -o json"
+_OF_A_FLEET = """Take that of one: jq '.members[] | select(.name == "NAME") | .result' FILE > ONE"""
+_BEGINS = ((b"PK\x03\x04", _SNAPSHOT), (b"\x28\xb5\x2f\xfd", _SNAPSHOT))
+"""Of zip, and Zstandard (RFC 8878)."""
+_TAR_AT, _TAR = 257, b"ustar"
+"""Where a tar archive says that it is one (POSIX pax)."""
+
+_Made = TypeVar("_Made")
+
+
+def read_answer(
+    path: str, kind: str, command: str, make: Callable[[Mapping[str, object]], _Made], flag: str = "--since"
+) -> _Made:
+    """What `make` makes of the answer of `command` at `path`, a document of `kind`; it may raise Unfit. `flag` has
+    given the path.
+
+    Raises:
+        BaselineError: it cannot be opened, is something else, or of another form; a sentence says what.
+    """
+    save = f"Save one with: kubectl eksdoc {command} -o json > FILE"
+    if is_snapshot(path):
+        raise BaselineError(f"{path} is {_SNAPSHOT}", save)
+    file = JsonFile(
+        "the earlier answer",
+        "no answer of this tool",
+        BaselineError,
+        save,
+        flag,
+        f"{_EMPTY} {save}",
+        _BEGINS,
+        yaml=True,
+    )
+    document = _of_kind(path, file.read(path), kind, command, save)
+    try:
+        return make(document)
+    except Unfit as error:
+        hint = f"It says that it was made by kubectl eksdoc {_maker(document)}. {save}"
+        raise BaselineError(f"{path} is not as this version writes it: {error}", hint) from error
+
+
+def is_snapshot(path: str) -> bool:
+    """Whether what lies there holds what was read rather than what was found: a folder or an archive. What cannot be
+    opened is none, and an answer may be packed by itself."""
+    try:
+        if os.path.isdir(path):
+            return True
+        with opened(path) as file:
+            begin = file.read(_TAR_AT + len(_TAR))
+        if begin.startswith(MAGIC):
+            with gzip.open(path) as packed:
+                begin = packed.read(_TAR_AT + len(_TAR))
+    except (OSError, ValueError, EOFError, zlib.error):
+        return False
+    return begin.startswith(tuple(mark for mark, _ in _BEGINS)) or begin[_TAR_AT:] == _TAR
+
+
+def _maker(document: Mapping[str, object]) -> str:
+    """Which version it says has made it."""
+    metadata = document.get("metadata")
+    version = metadata.get("toolVersion") if isinstance(metadata, dict) else None
+    return short(version) if isinstance(version, str) and version else "of unknown version"
+
+
+def _of_kind(path: str, document: object, kind: str, command: str, save: str) -> dict[str, object]:
+    """`document` if it calls itself one of `kind` in this version's form."""
+    if not isinstance(document, dict):
+        raise BaselineError(f"{path} is no answer of this tool: it is no object", save)
+    version, what = document.get("apiVersion"), document.get("kind")
+    ours = isinstance(version, str) and version.partition("/")[0] == API_VERSION.partition("/")[0]
+    if not ours or not isinstance(what, str):
+        other = f"a {short(what)}, as a dump is" if isinstance(what, str) and what else "something else"
+        raise BaselineError(f"{path} is no answer of this tool: it is {other}", save)
+    if what == FLEET:
+        raise BaselineError(f"{path} is the answer of a fleet: only that of one cluster is compared", _OF_A_FLEET)
+    if what != kind:
+        raise BaselineError(f"{path} is an answer of another command than {command}: {short(what)}", save)
+    if version != API_VERSION:
+        raise BaselineError(
+            f"{path} is in the form {short(str(version))}, and this version reads only {API_VERSION}",
+            f"It says that it was made by kubectl eksdoc {_maker(document)}. {save}",
+        )
+    return document
+
+
+# What every saved document of this tool begins with, and its findings: read back as they were written.
+
+
+_CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
+
+
+def source(metadata: Fields) -> Source:
+    return metadata.word("source", Source)
+
+
+def known(read: Fields) -> bool:
+    """As `KindRead.known`: a custom kind that is not served has no objects."""
+    state = read.word("state", ReadState)
+    return state is ReadState.READ or (state is ReadState.NOT_SERVED and read.text("resource") in _CUSTOM)
+
+
+def identity(cluster: Fields) -> Identity:
+    return Identity(
+        context=cluster.text_or_null("context"),
+        cluster=cluster.text_or_null("cluster"),
+        account=cluster.text_or_null("account"),
+        region=cluster.text_or_null("region"),
+        server_version=cluster.text_or_null("serverVersion"),
+        uid=cluster.text_or_null("uid"),
+        unverified=cluster.texts("unverified") if "unverified" in cluster.names() else (),
+    )
+
+
+def options(given: Fields) -> dict[str, object]:
+    """Flags have one value, or a list of texts."""
+    found: dict[str, object] = {}
+    for key in given.names():
+        value = given.value(key)
+        if not key or not isinstance(key, str):
+            raise given.unfit("a flag", "has no name")
+        if isinstance(value, list):
+            found[key] = list(given.texts(key))
+        elif isinstance(value, str) or (isinstance(value, (int, float)) and -MOST <= value <= MOST):
+            found[key] = value
+        else:
+            raise given.unfit(key, "is no value of a flag")
+    return found
+
+
+def finding(said: Fields) -> FindingOutline:
+    """
+    Raises:
+        Unfit: it is none.
+    """
+    subject = said.inside("subject")
+    namespace = subject.text("namespace") if "namespace" in subject.names() else ""
+    return FindingOutline(
+        code=said.text("code"),
+        subject=Subject(subject.text("kind"), subject.text("name"), namespace),
+        severity=said.word("severity", Severity),
+        status=said.word("status", Status),
+        message=said.text("message"),
+    )
+
+
+# What a command found earlier, to compare a new answer with it.
+
+
+def read_earlier(path: str, kind: str, command: str) -> Earlier:
+    """The answer of `command` that was saved at `path`, a document of `kind`. Raises: as `read_answer`."""
+    return read_answer(path, kind, command, lambda document: _earlier(document, path))
+
+
+def _earlier(document: Mapping[str, object], path: str) -> Earlier:
+    """What an older version does not write yet is left open."""
+    answer = Fields(document)
+    metadata = answer.inside("metadata")
+    return Earlier(
+        file=path,
+        identity=identity(metadata.inside("cluster")),
+        source=source(metadata),
+        observed_at=metadata.moment("observedAt"),
+        tool_version=metadata.text("toolVersion"),
+        options=options(metadata.inside("options")),
+        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
+        findings=tuple(map(finding, answer.each("findings"))),
+        suppressed=tuple(finding(each.inside("finding")) for each in _if_there(answer, "suppressed")),
+        codes=_codes(answer),
+        addons=frozenset(each.text("name") for each in _if_there(answer, "addons")),
+        way=_way(answer),
+    )
+
+
+def _if_there(answer: Fields, key: str) -> tuple[Fields, ...]:
+    return tuple(answer.each(key)) if key in answer.names() else ()
+
+
+def _codes(answer: Fields) -> frozenset[str] | None:
+    if "checks" not in answer.names():
+        return None
+    return frozenset(code for check in answer.each("checks") for code in check.texts("codes"))
+
+
+def _way(answer: Fields) -> str:
+    if "way" not in answer.names():
+        return ""
+    way = answer.inside("way")
+    return f"{way.text('now')} → {way.text('target')}"
+
+
+# From the document of a saved drain plan to its outline: only what is compared is looked at, and checked.
+
+
+_FLAG = "--since (or --baseline)"
+
+
+def read_baseline(path: str) -> Baseline:
+    """The drain plan that was saved at `path`. Raises: as `read_answer`."""
+    return read_answer(path, DRAIN_PLAN, "drain plan", lambda document: baseline_of(document, path), _FLAG)
+
+
+def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
+    """
+    Raises:
+        Unfit: the document is not as its schema says.
+    """
+    plan = Fields(document)
+    metadata = plan.inside("metadata")
+    return Baseline(
+        file=file,
+        identity=identity(metadata.inside("cluster")),
+        source=source(metadata),
+        observed_at=metadata.moment("observedAt"),
+        tool_version=metadata.text("toolVersion"),
+        options=options(metadata.inside("options")) | _ordered(plan),
+        outline=_outline(plan),
+        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if known(each)),
+        promise=_promise(plan),
+        uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
+    )
+
+
+def _promise(plan: Fields) -> Promise:
+    return Promise(
+        {each.text("name"): (each.text_or_empty("uid"), each.text("verdict")) for each in plan.each("targets")},
+        {
+            each.text_or_empty("uid"): (f"{each.text('namespace')}/{each.text('name')}", _owner(each), _means(each))
+            for each in plan.each("evictions")
+        },
+        {f"{each.text('namespace')}/{each.text('name')}": each.text("verdict") for each in plan.each("budgets")},
+        frozenset(each.text("code") for each in plan.each("findings") if each.word("status", Status) is Status.UNKNOWN),
+    )
+
+
+def _owner(eviction: Fields) -> str:
+    """Plans of earlier versions do not say it."""
+    return (eviction.text_or_null("ownerUid") or "") if "ownerUid" in eviction.names() else ""
+
+
+def _means(eviction: Fields) -> str:
+    """In plans of earlier versions all are evicted."""
+    return eviction.text("means") if "means" in eviction.names() else "eviction"
+
+
+def _ordered(plan: Fields) -> dict[str, object]:
+    """The nodes that an order's file named; plans of earlier versions know no such file."""
+    allowed = plan.inside("options") if "options" in plan.names() else Fields({})
+    nodes = allowed.texts("orderNodes") if "orderNodes" in allowed.names() else ()
+    return {"order-file": list(nodes)} if nodes else {}
+
+
+def _outline(plan: Fields) -> Outline:
+    return Outline(
+        targets=_all(plan, "targets", _target),
+        budgets=_all(plan, "budgets", _budget),
+        findings=_all(plan, "findings", finding),
+        evictions=len(list(plan.each("evictions"))),
+        left=len(list(plan.each("left"))),
+        rounds=plan.whole("rounds"),
+        waves=len(list(plan.each("waves"))),
+        times=_times(plan),
+        stops=frozenset((code, row.text("node")) for row in plan.each("left") for code in row.texts("codes")),
+    )
+
+
+def _all(plan: Fields, key: str, make: Callable[[Fields], _Made]) -> tuple[_Made, ...]:
+    return tuple(make(fields) for fields in plan.each(key))
+
+
+def _target(target: Fields) -> TargetOutline:
+    return TargetOutline(target.text("name"), target.text("verdict"), tuple(filter(None, target.texts("why"))))
+
+
+def _budget(budget: Fields) -> BudgetOutline:
+    key = f"{budget.text('namespace')}/{budget.text('name')}"
+    return BudgetOutline(key, budget.text("verdict"), budget.whole("perRound"))
+
+
+def _times(plan: Fields) -> TimesOutline | None:
+    estimate = plan.inside_or_null("estimate")
+    bound = plan.inside_or_null("lowerBound")
+    if estimate is None:
+        return None
+    # Before that was written, the bound was that of the estimate's pace.
+    decides = estimate.inside_or_null("decides") if "decides" in estimate.names() else bound
+    gap = None if plan.value("gap") is None else plan.number("gap")
+    return TimesOutline(
+        p50_s=estimate.number("p50"),
+        p95_s=estimate.number("p95"),
+        peak_away=estimate.whole("peakAway"),
+        bound_s=bound.number("seconds") if bound else None,
+        binds=f"{decides.text('binding')} {decides.text_or_null('subject')}".rstrip() if decides else "",
+        gap=gap,
+    )

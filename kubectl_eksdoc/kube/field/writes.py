@@ -1,0 +1,300 @@
+"""Compare and swap: one merge patch of exactly the object that was read, or none.
+
+The object's uid and resourceVersion are in the patch, which makes it conditional (409 where somebody wrote meanwhile):
+what it was decided by is what is changed, whoever else writes at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Named, Status, precondition_failed
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.answers import Absent
+from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
+from kubectl_eksdoc.kube.transport import Transport
+from typing import Any
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.sending import Sender
+from typing import Any
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.sending import Sender
+from collections.abc import Mapping
+from typing import Any
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Restart
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from collections.abc import Callable, Mapping
+from typing import Any
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
+from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
+from kubectl_eksdoc.kube.field import prior
+from typing import Any
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Cordon, Delete, Evict, OfPod, Restart
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
+
+
+# Compare and swap: one merge patch of exactly the object that was read, or none.
+#
+# The object's uid and resourceVersion are in the patch, which makes it conditional (409 where somebody wrote meanwhile):
+# what it was decided by is what is changed, whoever else writes at the same time.
+
+
+TRIES = 8
+"""So often somebody else may be faster. Kubelets write a node every few seconds at most, controllers their objects only
+while something moves."""
+
+_AGAIN_S = 0.2
+_OURS = frozenset((409, 422))  # what a precondition that does not hold is answered with: a version's, and a uid's
+
+Found = dict[str, Any]
+"""An object's document, as the server has it."""
+
+
+class Swapping:
+    """Safe to use from several threads."""
+
+    def __init__(self, transport: Transport, sender: Sender, timing: Timing) -> None:
+        self._transport = transport
+        self._sender = sender
+        self._timing = timing
+
+    def change(
+        self, resource: Resource, namespace: str, name: str, uid: str, patch_of: Callable[[Found], Found]
+    ) -> Status | Lost:
+        """`patch_of` makes the patch of what was read; an empty one says that it is done already: 200, and nothing is
+        sent. What it raises is raised.
+
+        Raises:
+            LockLost: as `Sender.send`.
+        """
+        path = path_to(resource, namespace, name)
+        answer: Status | Lost = Status(200)
+        for _ in range(TRIES):
+            there = self._read(resource, path, name, uid)
+            if not isinstance(there, dict):
+                return there
+            patch = patch_of(there)
+            if not patch:
+                return Status(200)
+            answer = self._sender.send("PATCH", path, MANAGER, exactly(there, patch), MERGE_PATCH).answer
+            if isinstance(answer, Lost) or answer.code not in _OURS:
+                return answer
+            self._timing.sleep(_AGAIN_S * self._timing.chance())
+        return answer
+
+    def _read(self, resource: Resource, path: str, name: str, uid: str) -> Found | Status | Lost:
+        """The object with this uid, or why it cannot be had."""
+        details = Details(name, resource.group, resource.plural)
+        try:
+            answer = self._transport.get(path, right=f"get {resource.full_name}")
+        except Absent as error:
+            return Status(404, "NotFound", error.message, details)
+        except Forbidden as error:
+            return Status(403, "Forbidden", error.message, details)
+        except Unauthorized as error:
+            return Status(401, "Unauthorized", error.message)
+        except ClusterError as error:
+            return Lost(error.message)
+        there = dict(answer.document)
+        found = str((there.get("metadata") or {}).get("uid", ""))
+        if found != uid:
+            named = Named(resource.plural, resource.group, resource.kind)
+            return precondition_failed(named, name, "UID", uid, found).status
+        return there
+
+
+def exactly(there: Mapping[str, Any], patch: Found) -> Found:
+    """The patch, to be refused unless the object is still this one, as it was when it was read."""
+    meta = there.get("metadata") or {}
+    version = {"uid": meta.get("uid"), "resourceVersion": meta.get("resourceVersion")}
+    return {**patch, "metadata": {**patch.get("metadata", {}), **version}}
+
+
+def path_to(resource: Resource, namespace: str, name: str) -> str:
+    """`namespace` "": the resource has none."""
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    return f"{root}/{resource.version}{within}/{resource.plural}/{quote(name, safe='')}"
+
+
+# Evictions as they are sent: of exactly one pod, by its UID, and never without time to stop.
+#
+# Source: policy/v1 Eviction; apimachinery meta/v1 DeleteOptions. Without the UID a pod that has come in its place
+# would be evicted (kubernetes#138229); a grace period of 0 deletes the object while the containers still run.
+
+
+def evict(sender: Sender, pod: Pod, grace_s: int | None) -> Status | Lost:
+    return sender.send("POST", f"{path_of(pod)}/eviction", {}, eviction(pod, grace_s)).answer
+
+
+def eviction(pod: Pod, grace_s: int | None) -> dict[str, Any]:
+    """The document; `grace_s` None: the pod has its own time to stop, else a second at least."""
+    options: dict[str, Any] = {"preconditions": {"uid": pod.uid}}
+    if grace_s is not None:
+        options["gracePeriodSeconds"] = max(1, grace_s)
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": pod.name, "namespace": pod.namespace},
+        "deleteOptions": options,
+    }
+
+
+def path_of(pod: Pod) -> str:
+    return path_to(kinds.PODS, pod.namespace, pod.name)
+
+
+# Deletions of pods that the user named, as they are sent: of exactly one pod, by its UID, with its own time to stop.
+#
+# Source: apimachinery meta/v1 DeleteOptions. Budgets are not asked; admission of deletions is. A grace period of 0 would
+# delete the object while the containers still run.
+
+
+def delete(sender: Sender, pod: Pod) -> Status | Lost:
+    return sender.send("DELETE", path_of(pod), {}, options(pod)).answer
+
+
+def options(pod: Pod) -> dict[str, Any]:
+    """The document; a pod whose own time is 0 gets a second."""
+    asked: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+    if pod.grace_seconds <= 0:
+        asked["gracePeriodSeconds"] = 1
+    return asked
+
+
+# Rollout restarts, once in a run: one patch of exactly the workload that was read, or none (`swapping`).
+#
+# As ``kubectl rollout restart`` does it, by an annotation of the pod template, but with the run's id for its value: so
+# that a template that has it already was restarted by this run, and is left as it is.
+
+
+_RESOURCES = {kinds.DEPLOYMENTS.kind: kinds.DEPLOYMENTS}
+
+
+class Restarts:
+    """Of the run with the id `run`. Safe to use from several threads."""
+
+    def __init__(self, run: str, swapping: Swapping) -> None:
+        self._run = run
+        self._swapping = swapping
+
+    def restart(self, act: Restart) -> Status | Lost:
+        """200 and nothing is sent where this run has done it already. Raises LockLost: as `Sender.send`."""
+        return self._swapping.change(
+            _RESOURCES[act.kind],
+            act.namespace,
+            act.name,
+            act.uid,
+            lambda there: {} if restarted_by(there) == self._run else restarted(self._run),
+        )
+
+
+def restarted_by(workload: Mapping[str, Any]) -> str:
+    """The run, or the time, that was noted by the last restart; "" where there was none."""
+    template = (workload.get("spec") or {}).get("template") or {}
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    return str(annotations.get(RESTARTED_AT, ""))
+
+
+def restarted(run: str) -> dict[str, Any]:
+    """The merge patch."""
+    return {"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: run}}}}}
+
+
+def workload_path(act: Restart) -> str:
+    return path_to(_RESOURCES[act.kind], act.namespace, act.name)
+
+
+# What a run does to nodes, and what takes it back: one patch of exactly the node that was read, or none.
+#
+# A node is cordoned, left out by load balancers, or protected from autoscalers. As patches are conditional (`swapping`),
+# what is noted as the state before is the state that was changed, whoever else cordons or uncordons at the same time.
+# Tests in a JSON patch could not say "this is absent", which an unset field of a node is.
+
+
+_Marked = Callable[[prior.Node, str, str], dict[str, Any]]
+_MARKED: Mapping[type[OfNode], _Marked] = {
+    Exclude: prior.excluded,
+    Protect: prior.protected,
+}
+
+
+class Marking:
+    """Of the run with the id `run`, whose journal is in the namespace `journal`. Safe to use from several threads."""
+
+    def __init__(self, run: str, swapping: Swapping, journal: str = "") -> None:
+        self._run = run
+        self._journal = journal
+        self._swapping = swapping
+
+    def done(self, act: OfNode) -> Status | Lost:
+        """What is asked for is done already: 200, and nothing is sent. Raises LockLost: as `Sender.send`."""
+        try:
+            return self._swapping.change(kinds.NODES, "", act.node, act.uid, lambda node: self._patch(act, node))
+        except prior.NoPrior as error:
+            text = f'Node "{act.node}" is left as it is: {error}'
+            return Status(422, "Invalid", text, Details(act.node, "", "Node"))
+        except prior.Foreign as error:
+            text = f'Node "{act.node}" is left as it is: {error}'
+            return Status(409, "Conflict", text, Details(act.node, "", "Node"))
+
+    def _patch(self, act: OfNode, node: Found) -> Found:
+        match act:
+            case Restore(_, _, cordon):
+                patch = prior.restored(node, self._run)
+                return patch if cordon else {key: value for key, value in patch.items() if key != "spec"}
+            case Release():
+                return prior.released(node, self._run)
+            case Cordon(_, _, over, skipped):
+                prior.check_ours(node, self._run, over)
+                return prior.cordoned(node, self._run, self._journal, skipped)
+        return _MARKED[type(act)](node, self._run, self._journal)
+
+
+# What the API server would say, asked with ``dryRun=All``.
+#
+# Admission, rights and budgets are those of a real request, and nothing is changed
+# (https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run).
+
+
+DRY = {"dryRun": "All"}
+
+
+class DryTrial:
+    """The port `flows.ports.Trial`."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    def would(self, act: Cordon | OfPod) -> Status | Lost:
+        match act:
+            case Cordon(node, uid, _):
+                return self._patched(
+                    path_to(kinds.NODES, "", node), {"metadata": {"uid": uid}, "spec": {"unschedulable": True}}
+                )
+            case Restart():
+                return self._patched(
+                    workload_path(act), {"metadata": {"uid": act.uid}, **restarted("dry-run")}
+                )
+            case Delete(pod):
+                document = {**options(pod), "dryRun": ["All"]}
+                return self._sender.send("DELETE", path_of(pod), DRY, document).answer
+            case Evict(pod, grace_s):
+                document = eviction(pod, grace_s)
+                document["deleteOptions"]["dryRun"] = ["All"]
+                return self._sender.send("POST", f"{path_of(pod)}/eviction", DRY, document).answer
+
+    def _patched(self, path: str, body: dict[str, Any]) -> Status | Lost:
+        return self._sender.send("PATCH", path, {**MANAGER, **DRY}, body, MERGE_PATCH).answer

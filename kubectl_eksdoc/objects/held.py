@@ -1,0 +1,339 @@
+"""Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import document
+from collections.abc import Callable, Collection, Mapping
+import msgspec
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.pods import Container
+from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.objects.structs import Object
+from collections.abc import Sequence
+from typing import Protocol
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import document
+from kubectl_eksdoc.objects.karpenter import spot_event
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
+from kubectl_eksdoc.core.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
+from kubectl_eksdoc.objects.changing import event
+from kubectl_eksdoc.objects.changing import revision
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import document
+
+
+# Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is.
+
+
+class HeldObjects(RawObjects):
+    """A `flows.ports.Objects` and a `flows.ports.Histories` over what a reader has read into it. Mutable. `where`:
+    ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`."""
+
+    def __init__(self, wanted: Collection[Named], where: str, lists: Collection[Resource] = ()) -> None:
+        super().__init__()
+        self._wanted = frozenset(wanted)
+        self._namespaces = {of.namespace for of in wanted}
+        self._whole = {resource.kind for resource in lists}
+        self._kinds = {of.kind for of in wanted} | self._whole
+        self._lists: dict[tuple[str, str], list[Doc]] = {}
+        self._where = where
+        self._kept: dict[Named, Doc] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """What a reader must be asked for, so that it comes by: of other kinds it comes by itself."""
+        return tuple(resource for resource in kinds.ALL if resource.kind in self._kinds)
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource.kind in self._kinds:
+            for raw in each_of(body):
+                self.add_item(resource, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self._keep(resource.kind, resource.api_version, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        self._keep(kind, api_version, raw)
+
+    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        if kind not in self._kinds:
+            return
+        doc = document(raw)
+        if doc is not None:
+            whole = {**doc, "kind": kind, "apiVersion": api_version}
+            where = kind, named(whole).namespace
+            self._seen.add(where)
+            if kind in self._whole and where[1] in self._namespaces:
+                self._lists.setdefault(where, []).append(whole)
+            if named(whole) in self._wanted:
+                self._kept[named(whole)] = whole
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
+        found = self._kept.get(of)
+        if found is not None:
+            return found
+        if (of.kind, of.namespace) in self._seen:
+            return Absent(f"{self._where} has no {of}")
+        return Unknown(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """As `flows.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
+        found = self._lists.get((resource.kind, namespace))
+        if found is None:
+            return Unknown(f"{self._where} holds no {resource.kind} of namespace {namespace}")
+        return tuple(found)
+
+
+# Single pods of a dump, found by going through it once more: which are wanted is known only after a first look.
+
+
+class HeldPods:
+    """A `flows.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
+
+    def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
+        self._read = read
+        self._where = where
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        """As `flows.ports.InsidePods.containers`."""
+        wanted = _Wanted(pods)
+        try:
+            if pods:
+                self._read(wanted)
+        except SnapshotError as error:  # as standard input, which was read to its end
+            return dict.fromkeys(pods, Unknown(f"{self._where} cannot be read once more: {error.message}"))
+        return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
+        """As `flows.ports.InsidePods.logs`."""
+        return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
+
+    def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
+        if raw is None:
+            return Absent(f"{self._where} has no pod {pod}")
+        try:
+            return containers_of(raw)
+        except NoSuchObject as error:
+            return Unknown(f"pod {pod} of {self._where} is none: {error}")
+
+
+class _Wanted(RawObjects):
+    """Keeps some pods, as they are. Mutable."""
+
+    def __init__(self, pods: Collection[str]) -> None:
+        super().__init__()
+        self._pods = frozenset(pods)
+        self.kept: dict[str, bytes] = {}
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource is kinds.PODS:
+            for raw in each_of(body):
+                self.add_item(resource, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        if resource is not kinds.PODS:
+            return
+        meta = _decode(raw).metadata
+        key = f"{meta.namespace}/{meta.name}" if meta is not None else ""
+        if key in self._pods:
+            self.kept[key] = bytes(raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        """Nobody asks for others."""
+
+
+_decode = msgspec.json.Decoder(Object).decode
+
+
+# Several that keep objects of one dump, each its own, filled while a reader goes through it once.
+
+
+class _One(Protocol):
+    def one(self, of: Named) -> Doc | Absent | Unknown: ...
+
+
+class HeldTogether(RawObjects):
+    """A `flows.ports.Objects` over others: the first that knows an object tells it. Mutable."""
+
+    def __init__(self, keepers: Sequence[RawObjects], tellers: Sequence[_One]) -> None:
+        super().__init__()
+        self._keepers = keepers
+        self._tellers = tellers
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        for each in self._keepers:
+            each.add_page(resource, body)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        for each in self._keepers:
+            each.add_item(resource, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        for each in self._keepers:
+            each.add_other(kind, api_version, raw)
+
+    def forget(self, resource: Resource) -> None:
+        for each in self._keepers:
+            each.forget(resource)
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """As `flows.ports.Objects.one`. That one of them has none is an answer only where nobody has it."""
+        answers = [each.one(of) for each in self._tellers]
+        found = [each for each in answers if not isinstance(each, (Absent, Unknown))]
+        absent = [each for each in answers if isinstance(each, Absent)]
+        return (found or absent or answers)[0]
+
+
+# What of a dump the handling of interruptions is judged by, besides its lists: kept while a reader goes through it.
+
+
+_KINDS = ("ConfigMap", "Deployment", "ServiceAccount")
+_EVENT = "Event"
+
+
+class HeldKarpenter(RawObjects):
+    """A `flows.ports.Objects` and a `flows.interruption.Signs` over what a reader has read into it. Mutable. `where`:
+    ``the snapshot x``."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self._where = where
+        self._kept: dict[Named, Doc] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self._events: list[SpotEvent] = []
+        self._has_events = False
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource.kind in _KINDS:
+            for raw in each_of(body):
+                self.add_item(resource, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self._keep(resource.kind, resource.api_version, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        self._keep(kind, api_version, raw)
+
+    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        if kind not in (*_KINDS, _EVENT):
+            return
+        doc = document(raw)
+        if doc is None:
+            return
+        if kind == _EVENT:
+            self._has_events = True
+            event = spot_event(doc)
+            self._events += [event] if event is not None else []
+            return
+        of = named({**doc, "kind": kind, "apiVersion": api_version})
+        self._seen.add((kind, of.namespace))
+        if kind != "ConfigMap" or "karpenter" in of.name:
+            self._kept[of] = doc
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
+        found = self._kept.get(of)
+        if found is not None:
+            return found
+        if (of.kind, of.namespace) in self._seen:
+            return Absent(f"{self._where} has no {of}")
+        return Unknown(f"{self._where} holds no {of.kind} of namespace {of.namespace}")
+
+    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+        """As `flows.interruption.Signs.events`."""
+        return tuple(self._events) if self._has_events else Unknown(f"{self._where} holds no Events")
+
+    def metrics(self, pod: str, port: int) -> Unknown:
+        """As `flows.interruption.Signs.metrics`."""
+        return Unknown(f"{self._where} holds nothing of what {pod} counts (port {port})")
+
+
+# What of a dump tells its past, besides its lists: kept while a reader goes through it.
+
+
+_REVISIONS = (REPLICA_SETS.kind, CONTROLLER_REVISIONS.kind)
+
+
+class HeldChanges(RawObjects):
+    """Mutable: a reader fills it. `where`: ``the snapshot x``."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self._where = where
+        self._seen: set[str] = set()
+        self._revisions: list[Revision] = []
+        self._events: list[EventTold] = []
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource.kind in (*_REVISIONS, EVENTS.kind):
+            self._seen.add(resource.kind)
+            for raw in each_of(body):
+                self._keep(resource.kind, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self._keep(resource.kind, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        self._keep(kind, raw)
+
+    def _keep(self, kind: str, raw: bytes | memoryview) -> None:
+        if kind not in (*_REVISIONS, EVENTS.kind):
+            return
+        doc = document(raw)
+        if doc is None:
+            return
+        self._seen.add(kind)
+        if kind == EVENTS.kind:
+            told = event(doc)
+            self._events += [told] if told is not None else []
+        else:
+            made = revision({**doc, "kind": kind})
+            self._revisions += [made] if made is not None else []
+
+    def forget(self, resource: Resource) -> None:
+        """The list is read anew: what was kept of it is the same, and `told` has each once."""
+
+    def told(self) -> ChangesTold:
+        """A kind without any object is not held: whether there was one nobody knows."""
+        made = tuple(dict.fromkeys(self._revisions))
+        revisions = {
+            kind: tuple(each for each in made if each.of.kind == kind)
+            if kept.kind in self._seen
+            else Unknown(f"{self._where} holds no {kept.plural}")
+            for kind, kept in HISTORY_OF.items()
+        }
+        events = tuple(dict.fromkeys(self._events))
+        held = EVENTS.kind in self._seen
+        return ChangesTold(revisions, events if held else Unknown(f"{self._where} holds no events"))

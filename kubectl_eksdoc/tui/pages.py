@@ -1,0 +1,389 @@
+"""What fills the screen below the head: one file per page, each made of tables and text, shown from the model.
+
+Belongs here: which parts a page has, and what it shows of the model.
+Never here: what a key does (`tui.screen`), what stands in a row (`tui.sheets`).
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from kubectl_eksdoc.tui.sheets.sheet import text_sheet
+from textual.containers import Vertical
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import cut
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from textual.app import ComposeResult
+from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import budgets as blockers
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from textual.app import ComposeResult
+from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import budgets
+from kubectl_eksdoc.tui.sheets import budgets as unguarded
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
+from kubectl_eksdoc.tui.sheets import nodes as narrowing
+from kubectl_eksdoc.tui.sheets import nodes as order
+from kubectl_eksdoc.tui.sheets.sheet import text_sheet
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from textual.app import ComposeResult
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import pods
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from textual.app import ComposeResult
+from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import waves
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from textual.app import ComposeResult
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import waves
+from kubectl_eksdoc.tui.sheets import waves as what_if
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+
+# What stands in the place of a plan where there is none: an empty frame could be read as "nothing is in the way".
+
+
+_UNMARKED = text_sheet(("Nothing is marked, so nothing is planned: [1] and space mark nodes.",))
+_PLANNING = text_sheet(("planning…",))
+
+
+def no_plan(model: Model) -> Sheet:
+    if model.stale:
+        return _PLANNING
+    return _UNMARKED if model.facts is not None and not model.choice.ask.marked else EMPTY
+
+
+# What every page can do.
+
+
+_FRAME = 6
+"""So many columns of a frame are not for its title."""
+
+
+class PageOf(Vertical):
+    """A page is shown from the model, and knows which node is under its cursor."""
+
+    def show(self, model: Model) -> None:
+        raise NotImplementedError
+
+    def said(self, text: str) -> str:
+        """`text` for the frame of a part: in the signs that may be used, and without markup."""
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        said = shown(text, look)
+        if look.ascii:  # Textual itself would cut it with a sign that is none
+            said = cut(said, self.app.size.width - _FRAME, look)
+        return said.replace("[", r"\[")
+
+    def frame(self, table: LineTable, model: Model, *told: str) -> None:
+        """`told` stands in the lower frame, and how it is looked at; before its rows are shown."""
+        table.wide = model.seen.wide
+        looked = (("wide, h l sideways", model.seen.wide), ("without the head", model.seen.headless))
+        table.subtitle(self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)])))
+
+    @property
+    def table(self) -> LineTable:
+        """The one that has the focus when the page is opened."""
+        return self.query(LineTable).first()
+
+    @property
+    def node(self) -> str | None:
+        """The node under the cursor; None where a row is no node."""
+        return None
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        """The cursor of one of its tables stands elsewhere."""
+
+
+# [4] What blocks, what is unknown, what warns; and what helps.
+
+
+class BlockersPage(PageOf):
+    """Mutable: the groups of the plan that is shown."""
+
+    groups: tuple[Group, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield LineTable(id="groups", classes="framed")
+        yield Prose(id="fix")
+
+    def on_mount(self) -> None:
+        self.table.border_title = self.said("[4] Blockers, unknowns and warnings")
+        self.query_one("#fix").border_title = self.said("what it means and what to do")
+
+    def show(self, model: Model) -> None:
+        self.groups = blockers.groups_of(model.view) if model.view is not None else ()
+        self.frame(self.table, model)
+        self.table.show(blockers.blockers_sheet(self.groups) if self.groups or model.view is not None else no_plan(model))
+        self.moved(self.table, self.table.key or "", model)
+
+    @property
+    def group(self) -> Group | None:
+        """The one under the cursor."""
+        return self.groups[int(self.table.key)] if self.table.key is not None and self.groups else None
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        group = self.group
+        self.query_one("#fix", Prose).show(details.of_group(group) if group is not None else [])
+
+
+# [2] PodDisruptionBudgets in full, and what the one under the cursor means.
+
+
+class HeadroomPage(PageOf):
+    def compose(self) -> ComposeResult:
+        yield LineTable(id="all-budgets", classes="framed")
+        yield Prose(id="budget")
+
+    def on_mount(self) -> None:
+        self.query_one("#budget", Prose).entitle(self.said("what it means"))
+
+    def show(self, model: Model) -> None:
+        view = model.view
+        without = view is not None and not view.budgets
+        self.frame(self.table, model, "" if without else budgets.KEY)
+        title = "[2] No budget counts these" if without else "[2] PDB headroom, the worst first"
+        self.table.entitle(self.said(title))
+        if view is not None and without:
+            found = unguarded.unguarded(view)
+            self.table.show(unguarded.unguarded_sheet(found))
+            self.query_one("#budget", Prose).show(unguarded.about(found, view))
+            return
+        self.table.show(budgets.sheet(view, full=True) if view is not None else no_plan(model))
+        self.moved(self.table, self.table.key or "", model)
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        view = model.view
+        if view is not None and not view.budgets:
+            return  # what is said is of all of them
+        found = [each for each in view.budgets if each.budget.key == key] if view is not None else []
+        lines = details.of_budget(found[0], view) if found and view is not None else []
+        self.query_one("#budget", Prose).show(lines)
+
+
+# [1] Nodes, and beside them as much of budgets and waves as there is room for.
+
+
+NOTHING_MARKED = text_sheet(
+    (
+        "Nothing is marked yet.",
+        "",
+        "space  mark the node under the cursor",
+        "m o    every node with a kubelet before the server's",
+        "m a    every node not made from its group's newest AMI",
+        "m g    every node of this node group",
+        "/      filter first, then m f marks what is shown",
+    )
+)
+NOTHING_SENT = text_sheet(
+    (
+        "Marks only build a plan: nothing is sent from here.",
+        "",
+        "{ }    fewer or more nodes at once",
+        "J K    a node one wave later, or earlier",
+        "=      pin a plan as A, and compare",
+        "C      copy the plan as a command line",
+        "?      all keys",
+    )
+)
+_WIDTH = 74
+"""Of words that must be read on a narrow terminal, too."""
+
+OLD = text_sheet(
+    (
+        "This is how the cluster was when it was seen last.",
+        "",
+        "Marks can be set already; those of nodes that are",
+        "still there stay when it is read. Nothing is planned",
+        "or done before that.",
+    )
+)
+PLANNING = text_sheet(("planning…",))
+
+
+class PlanPage(PageOf):
+    def compose(self) -> ComposeResult:
+        yield LineTable(marks=True, id="nodes", classes="framed")
+        with Horizontal(id="below"):
+            yield LineTable(id="budgets", classes="framed")
+            yield LineTable(id="waves", classes="framed")
+
+    def on_mount(self) -> None:
+        for name, title in (
+            ("nodes", "[1] Nodes"),
+            ("budgets", "[2] PDB headroom"),
+            ("waves", "[3] Waves, p50 and p95"),
+        ):
+            self.query_one(f"#{name}").border_title = title.replace("[", "[")
+
+    def show(self, model: Model) -> None:
+        if model.facts is None:
+            if model.trouble:
+                told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.reads.remedy, _WIDTH), "", "ctrl+r tries again")
+                self.table.show(text_sheet(told))
+            return
+        names = model.shown_nodes
+        columns = order.marked(nodes.COLUMNS, model.seen.order)
+        none = "" if names else narrowing.why_none(model.facts.nodes, model.filter, model.seen.faults)
+        sheet = nodes.sheet(model.facts.nodes, names, model.view, none, columns)
+        table = self.query_one("#nodes", LineTable)
+        self.frame(table, model, *_narrowed(model, len(names)))
+        table.show(sheet, model.choice.ask.marked)
+        table.set_class(model.old, "-old")
+        view = model.view
+        below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
+        if view is not None:
+            below[0].show(budgets.sheet(view, full=False))
+            below[1].show(waves.sheet(view))
+        else:
+            below[0].show(PLANNING if model.stale else NOTHING_MARKED)
+            below[1].show(PLANNING if model.stale else OLD if model.old else NOTHING_SENT)
+        for each in below:
+            each.set_class(model.stale, "-stale")
+
+    @property
+    def node(self) -> str | None:
+        focused = self.screen.focused
+        if isinstance(focused, LineTable) and focused.id == "budgets":
+            return None
+        return focused.key if isinstance(focused, LineTable) else self.table.key
+
+
+def _narrowed(model: Model, shown: int) -> list[str]:
+    """``3 of 18 are like /spot``, ``faults only: 2 of 3``, ``by AGE▲``: that column may have no room."""
+    if model.facts is None:
+        return []
+    like = len(narrowing.like(model.facts.nodes, model.filter))
+    told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
+    told += [f"faults only: {shown} of {like}"] if model.seen.faults else []
+    by = model.seen.order
+    return told if by == order.Order() else [*told, f"by {by.column}{order.sign(by)}"]
+
+
+# The pods of the node, or of the budget, that was opened by enter.
+
+
+class PodsPage(PageOf):
+    """Mutable: what is listed, and the node that it is of."""
+
+    IDS = ("pods", "why-pod")
+    _about: str | None = None
+    _listed: pods.Listed | None = None
+
+    def compose(self) -> ComposeResult:
+        table, why = self.IDS
+        yield LineTable(id=table, classes="framed pods")
+        yield Prose(id=why)
+
+    def on_mount(self) -> None:
+        self.query_one(Prose).entitle(self.said("why"))
+
+    def show(self, model: Model) -> None:
+        self._about = model.about or None
+        if model.facts is None:
+            return
+        self._listed = self.listed(model, model.facts.cluster)
+        self.table.entitle(self.said(self._listed.title))
+        self.frame(self.table, model)
+        self.table.set_class(model.stale, "-stale")
+        self.table.show(self._listed.sheet)
+        self.moved(self.table, self.table.key or "", model)
+
+    def listed(self, model: Model, cluster: Cluster) -> pods.Listed:
+        return pods.of_node(model.about, cluster, model.view, model.about in model.choice.ask.marked)
+
+    @property
+    def node(self) -> str | None:
+        return self._about
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        if self._listed is not None and model.facts is not None:
+            self.query_one(Prose).show(details.of_pod(key, self._listed, model.facts.cluster, model.view))
+
+
+class BudgetPage(PodsPage):
+    """Of a budget: its rows are on many nodes."""
+
+    IDS = ("pods-of-budget", "why-pod-of-budget")
+
+    def listed(self, model: Model, cluster: Cluster) -> pods.Listed:
+        return pods.of_budget(model.about, cluster, model.view)
+
+    @property
+    def node(self) -> str | None:
+        return None
+
+
+# [3] Waves in full, and why the node under the cursor is where it is.
+
+
+class WavesPage(PageOf):
+    def compose(self) -> ComposeResult:
+        yield LineTable(id="all-waves", classes="framed")
+        yield Prose(id="why")
+
+    def on_mount(self) -> None:
+        self.table.border_title = self.said("[3] Waves")
+        self.query_one("#why").border_title = self.said("why here")
+
+    def show(self, model: Model) -> None:
+        view = model.view
+        self.frame(self.table, model, waves.KEY)
+        self.table.show(waves.sheet(view, full=True) if view is not None else no_plan(model))
+        self.table.set_class(model.stale, "-stale")
+        self.moved(self.table, self.table.key or "", model)
+
+    @property
+    def node(self) -> str | None:
+        return self.table.key
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        view = model.view
+        self.query_one("#why", Prose).show(details.of_node(key, view) if view is not None and key else [])
+
+
+# [=] The plan that was pinned as A beside the one that is chosen now.
+
+
+class WhatIfPage(PageOf):
+    def compose(self) -> ComposeResult:
+        yield LineTable(id="waves-now", classes="framed")
+        yield LineTable(id="figures", classes="framed")
+
+    def on_mount(self) -> None:
+        self.query_one("#waves-now").border_title = self.said("[=] Waves now")
+        self.query_one("#figures").border_title = self.said("A → now")
+
+    def show(self, model: Model) -> None:
+        view, pinned = model.view, model.pinned
+        figures = self.query_one("#figures", LineTable)
+        both = view is not None and pinned is not None
+        figures.show(what_if.what_if_sheet(pinned.view, view) if pinned is not None and view is not None else EMPTY)
+        figures.set_class(both and model.stale, "-stale")
+        table = self.query_one("#waves-now", LineTable)
+        self.frame(table, model)
+        table.show(waves.sheet(view) if view is not None else EMPTY)
+        table.set_class(model.stale, "-stale")
+
+    @property
+    def node(self) -> str | None:
+        return self.table.key

@@ -1,0 +1,485 @@
+"""A run that was written down, shown again on the screens of runs, with its time in the user's hands.
+
+Belongs here: what is different where nothing is under way: keys that move in time, and what is not known.
+Never here: files, and how a recording is made of what is in them (`core.run.replay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from kubectl_eksdoc.core.model.journal import DONE
+from kubectl_eksdoc.core.model.journal import ROLLED_BACK
+from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeCourse, NodeState
+from kubectl_eksdoc.core.run.replay import Recording
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import listing
+from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.tui.run.state import Outcome
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from kubectl_eksdoc.core.run.chronicle import Aimed, NodeState, PodState
+from kubectl_eksdoc.core.run.replay import Recording
+from kubectl_eksdoc.core.run.replay import Source
+from kubectl_eksdoc.core.run.replay import Replay
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui.run.state import Kind
+from kubectl_eksdoc.tui.run.state import Update
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.state import Stage
+from kubectl_eksdoc.tui.keymap import Key
+from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import Part
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS
+from kubectl_eksdoc.core.run.moments import WENT_WRONG
+from kubectl_eksdoc.core.run.replay import Source
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.tui.run.sheets import Head
+from kubectl_eksdoc.tui.run.sheets import bar
+from kubectl_eksdoc.tui.run.sheets import log_line
+import shlex
+from typing import ClassVar
+from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keymap import Keymap
+from kubectl_eksdoc.tui.keymap import Key
+from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.run.pages import LivePage
+from kubectl_eksdoc.tui.run.screen import RunScreen
+from kubectl_eksdoc.tui.run.sheets import Head
+from collections.abc import Callable
+from time import monotonic
+from kubectl_eksdoc.tui.framed import Framed
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.run.replay import Recording
+
+
+# What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
+
+
+_MOST = 5
+MOST_DROPPED = 20
+
+_ENDS = {DONE: "it came to its end: every node is empty", ROLLED_BACK: "it was rolled back: nodes are as before it"}
+_NO_END = "nobody wrote down that it came to an end: what was written ends here"
+
+
+def outcome_of(recording: Recording) -> Outcome:
+    said = _ENDS.get(recording.ended, recording.ended) or _NO_END
+    return Outcome(said, tuple(_lines(recording)), bad=not recording.whole)
+
+
+def _lines(recording: Recording) -> Iterator[str]:
+    chronicle = Chronicle(recording.aims)
+    chronicle.take(recording.moments)
+    nodes = list(chronicle.nodes.values())
+    drained = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
+    yield (
+        f"{drained} of {counted(len(nodes), 'node')} drained in {duration(recording.length_s)}, "
+        f"{counted(chronicle.pods, 'pod')} asked to go, {counted(chronicle.refusals, 'refusal')}"
+    )
+    slow = sorted(((_lasted(node), node.node) for node in nodes if node.ended_s is not None), reverse=True)
+    if slow:
+        yield f"Longest: {listing([f'{name} {duration(lasted)}' for lasted, name in slow], _MOST, Look())}"
+    pods = (pod for node in nodes for pod in node.pods.values() if pod.refused > 1)
+    often = [f"{pod.pod} {pod.refused} times" for pod in sorted(pods, key=lambda pod: -pod.refused)]
+    if often:
+        yield f"Refused most often: {listing(often, _MOST, Look())}"
+    alone = [node for node in nodes if node.state is NodeState.ALONE]
+    yield from (f"Left alone: {node.node}: {node.why}" for node in alone)
+    yield from recording.said
+    if recording.dropped:
+        yield "Not taken into account:"
+        yield from (f"    {said}" for said in recording.dropped[:MOST_DROPPED])
+    if len(recording.dropped) > MOST_DROPPED:
+        yield f"    and {len(recording.dropped) - MOST_DROPPED} more: drain status --replay says all of them"
+
+
+def _lasted(node: NodeCourse) -> float:
+    """From its first eviction; of one that had none, nothing."""
+    return (node.ended_s or 0.0) - node.begun_s if node.begun_s is not None else 0.0
+
+
+# What the screens are given when a run is shown again.
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A run that is shown again: `path` is the file in which it was written down."""
+
+    recording: Recording
+    path: str
+    ascii: bool = False
+    plain: bool = False
+    light: bool = False
+
+
+# A recorded run in the place of one that is under way, and its state: it goes on at a speed of its own.
+
+
+_LONGEST_LOOK_S = 1.0
+"""A terminal that was suspended for an hour is not an hour further."""
+
+_UNKNOWN = {
+    Source.JOURNAL: "Not known: what pods waited for, and when each was gone. A journal has neither.",
+    Source.EVENTS: "Not known: what pods waited for, unless they were refused.",
+}
+
+
+class ReplayedRun:
+    """A `tui.run.state.Live`. Mutable; nobody can wish anything of it any more."""
+
+    kind = Kind.DRAIN
+    view = None
+
+    def __init__(self, recording: Recording, clock: Callable[[], float]) -> None:
+        """`clock`: seconds from anywhere."""
+        self.replay = Replay(recording)
+        self._recording = recording
+        self._clock = clock
+        self._looked_s = clock()
+        self._outcome = outcome_of(recording)
+
+    @property
+    def run(self) -> str:
+        return self._recording.run or "?"
+
+    @property
+    def aims(self) -> tuple[Aimed, ...]:
+        return self._recording.aims
+
+    @property
+    def began_at(self) -> datetime:
+        return self._recording.began_at
+
+    @property
+    def speed(self) -> float:
+        return self.replay.speed
+
+    def look(self) -> Update:
+        """Time goes on with it."""
+        now_s = self._clock()
+        self.replay.pass_by(min(max(now_s - self._looked_s, 0.0), _LONGEST_LOOK_S))
+        self._looked_s = now_s
+        return self.now()
+
+    def now(self) -> Update:
+        """Where it is, however it came there."""
+        news = self.replay.take()
+        outcome = self._outcome if self.replay.at_end else None
+        return Update(news.moments, None, outcome, news.anew)
+
+    def wish(self, wish: Wish) -> None:
+        """It is over."""
+
+    def leave_alone(self, node: str) -> None:
+        """It is over."""
+
+
+class ReplayState(RunState):
+    """Mutable: the run as it was at the place of `replay`."""
+
+    def __init__(self, live: ReplayedRun) -> None:
+        super().__init__(live)
+        self.replay = live.replay
+
+    def take(self, update: Update) -> bool:
+        """With the waves in which nodes came at that time."""
+        new = super().take(update)
+        for node, wave in self.recording.waves_after(len(self.chronicle.moments)).items():
+            if node in self.chronicle.nodes:
+                self.chronicle.nodes[node].wave = wave
+        return new
+
+    @property
+    def recording(self) -> Recording:
+        return self.replay.recording
+
+    @property
+    def stage(self) -> Stage:
+        if self.outcome is not None or self.chronicle.stopped:
+            return super().stage
+        return Stage.HELD if self.chronicle.held else Stage.RUNNING
+
+    @property
+    def at_s(self) -> float:
+        return self.replay.at_s
+
+    @property
+    def unknown(self) -> str:
+        return _UNKNOWN[self.recording.source]
+
+    @property
+    def knows_pods(self) -> bool:
+        return False
+
+    @property
+    def knows_leaving(self) -> bool:
+        return self.recording.source is Source.EVENTS
+
+    @property
+    def pods_gone(self) -> str:
+        """``7 pods gone so far``; a journal knows that of nodes that are empty."""
+        planned = self.recording.planned
+        gone = f"{counted(self.chronicle.gone, 'pod')} gone so far"
+        if planned is not None:
+            return f"{gone}, {planned.pods} planned"
+        if self.recording.source is Source.EVENTS:
+            return gone
+        pods = [pod for node in self.chronicle.nodes.values() for pod in node.pods.values()]
+        accepted = sum(pod.state in (PodState.LEAVING, PodState.GONE) for pod in pods)
+        asked = f"{counted(len(pods), 'pod')} asked to go so far"
+        return f"{asked}, {accepted} accepted, {self.chronicle.gone} surely gone"
+
+    @property
+    def nodes_done(self) -> str:
+        """``2 of 5 nodes drained``."""
+        nodes = self.chronicle.nodes.values()
+        done = sum(node.state in (NodeState.DONE, NodeState.GONE) for node in nodes)
+        return f"{done} of {counted(len(nodes), 'node')} drained"
+
+    def details(self, at: int) -> Sequence[tuple[str, str]]:
+        return self.recording.details(at)
+
+
+# The keys of a run that is shown again: its time is moved, and nothing else.
+
+
+JUMP_S = 10.0
+
+_AS_LIVE = ("run-follow", "run-level", "run-filter", "run-live", "run-log", "run-help", "run-command")
+
+REPLAY_KEYS: tuple[Key, ...] = (
+    Key("play", "space,p", "space", "play", "play, or stand still", Part.TIME, (), 1),
+    Key("slower", "less_than_sign", "<", "speed", "slower", Part.TIME, given=-1),
+    Key("faster", "greater_than_sign", ">", "speed", "faster", Part.TIME, given=1),
+    Key("ten-back", "left", "left", "jump", "10 s back", Part.TIME, given=-1),
+    Key("ten-on", "right", "right", "jump", "10 s on", Part.TIME, given=1),
+    Key("wrong-before", "left_square_bracket", "[", "wrong", "what went wrong before", Part.TIME, given=-1),
+    Key("wrong-next", "right_square_bracket", "]", "wrong", "what goes wrong next", Part.TIME, given=1),
+    Key("moment-before", "comma", ",", "moment", "the moment before", Part.TIME, given=-1),
+    Key("moment-next", "full_stop", ".", "moment", "the next moment", Part.TIME, given=1),
+    Key("begin", "0,home", "0 home", "begin", "its begin", Part.TIME),
+    Key("end", "end,dollar_sign", "$ end", "end", "its end", Part.TIME),
+    *(key for key in RUN_KEYS if key.id in _AS_LIVE),
+    Key("leave", "escape,q", "esc q", "back", "back, then out", Part.ANYWHERE),
+)
+
+LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "hold", "back"))
+"""They say why they do nothing here."""
+
+FIRST = frozenset(("ten-back", "ten-on", "begin", "end"))
+"""Their names: tables would scroll by them."""
+
+_OVER = {
+    "plan": "a replay has no plan: only what the run did was written down",
+    "ticket": "a replay has no markdown: drain run -o markdown makes it, and drain status tells what is left",
+    "save": "a replay has no markdown: drain run -o markdown makes it, and drain status tells what is left",
+}
+_NOTHING = "this shows a run again: nothing can be begun, stopped or given back from here"
+
+
+def why_not(key: Key, page: Page) -> str:
+    """One clause, "" where the key does what it says."""
+    if key not in REPLAY_KEYS:
+        return _OVER.get(key.action, _NOTHING)
+    if key.pages and page not in key.pages:
+        return f"{key.words} is a key of [{key.pages[0].value}]"
+    return ""
+
+
+def replay_foot(state: ReplayState, page: Page) -> str:
+    """``space stand still  < > speed``: the most useful first."""
+    play = "play again" if state.replay.at_end else "play" if state.replay.paused else "stand still"
+    parts = [f"space {play}", "< > speed", "[ ] went wrong", ", . moment"]
+    pages = ["v level", "/ look for", "enter whole", "5 nodes"] if page is Page.LOG else ["6 log"]
+    return "  ".join([*parts, *pages, "? help", "q leave", "left right 10 s", "0 $ ends"])
+
+
+# What the head of a replay says: where in its time it is, how far the run was then, what went wrong last.
+
+
+_BAR = 16
+_FROM = {Source.JOURNAL: "by its journal", Source.EVENTS: "by its events"}
+
+
+def head(state: ReplayState) -> Head:
+    notice, tone = _notice(state)
+    return Head(_identity(state), _line(state), notice, tone, _beside(state))
+
+
+def _identity(state: ReplayState) -> str:
+    """``eksdoc  REPLAY 5x  1m55s of 4m47s  run 7f3a, begun 2026-11-20 09:00:00Z by ann@host, by its journal``."""
+    replay, recording = state.replay, state.recording
+    how = "ENDED" if replay.at_end else "STANDS STILL" if replay.paused else "RUNS"
+    where = f"{duration(replay.at_s)} of {duration(recording.length_s)}"
+    by = f" by {recording.by}" if recording.by else ""
+    begun = f"begun {recording.began_at:%Y-%m-%d %H:%M:%S}Z{by}"
+    return f"eksdoc  REPLAY {how} {replay.speed:g}x  {where}  run {state.live.run}, {begun}, {_FROM[recording.source]}"
+
+
+def _line(state: ReplayState) -> str:
+    """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar is of its time."""
+    recording = state.recording
+    done = bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR)
+    parts = [state.nodes_done, state.pods_gone]
+    if state.chronicle.refusals:
+        parts.append(counted(state.chronicle.refusals, "refusal"))
+    return f"{done[:_BAR]}  {' · '.join(parts)}"
+
+
+def _notice(state: ReplayState) -> tuple[str, Tone | None]:
+    """How it ended, else why nothing is asked for, else what went wrong last."""
+    chronicle = state.chronicle
+    if state.outcome is not None:
+        sign, tone = state.outcome.sign
+        return f"{sign} {state.outcome.said}", tone
+    if chronicle.stopped or chronicle.held:
+        why = f"stopped: {chronicle.stopped}" if chronicle.stopped else f"held: {chronicle.held}"
+        return f"! {why}", Tone.WARN
+    wrong = next((moment for moment in reversed(chronicle.moments) if moment.what in WENT_WRONG), None)
+    if wrong is None:
+        return "nothing went wrong so far", None
+    return f"! last: {' '.join(log_line(wrong, state.live.began_at))}", Tone.WARN
+
+
+def _beside(state: ReplayState) -> str:
+    """What was planned, and whether the file is whole."""
+    recording, parts = state.recording, []
+    planned, dropped = recording.planned, len(recording.dropped)
+    if planned is not None and planned.p50_s is not None:
+        p95 = f" (p95 {duration(planned.p95_s)})" if planned.p95_s is not None else ""
+        parts.append(f"planned about {duration(planned.p50_s)}{p95}")
+    if dropped:
+        parts.append(f"! {counted(dropped, 'thing')} in the file could not be taken into account: its end says which")
+    return " · ".join(parts)
+
+
+# A run that is shown again: the screen of a run, with keys that move in its time.
+
+
+_LOOK_S = 0.25
+
+
+class ReplayScreen(RunScreen):
+    """Mutable: where in its time it is."""
+
+    KEYS: ClassVar[tuple[Key, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
+    FIRST: ClassVar[frozenset[str]] = FIRST
+
+    def __init__(self, live: ReplayedRun, path: str) -> None:
+        self._replayed = ReplayState(live)
+        super().__init__(self._replayed, "", NoNextStep(), {})
+        self._live = live
+        self._path = path
+
+    def on_mount(self) -> None:
+        """Textual calls that of the class above as well."""
+        self.set_interval(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """What is at its end or stands still is as it was."""
+        if self._replayed.take(self._live.look()) or self._replayed.replay.moves:
+            self.show()
+
+    def _moved_in_time(self) -> None:
+        self._replayed.take(self._live.now())
+        self.show()
+
+    def head(self) -> Head:
+        return head(self._replayed)
+
+    def foot(self) -> str:
+        return replay_foot(self._replayed, self.page)
+
+    def why_not(self, key: Key) -> str:
+        return why_not(key, self.page)
+
+    def do_play(self) -> None:
+        self._replayed.replay.play_or_pause()
+        self._moved_in_time()
+
+    def do_speed(self, steps: int) -> None:
+        if self._replayed.replay.faster(steps):
+            self._moved_in_time()
+        else:
+            self._tell(">: it goes no faster" if steps > 0 else "<: it goes no slower")
+
+    def do_jump(self, direction: int) -> None:
+        replay = self._replayed.replay
+        replay.go_to(replay.at_s + direction * JUMP_S)
+        self._moved_in_time()
+
+    def do_wrong(self, direction: int) -> None:
+        if self._replayed.replay.to_wrong(direction):
+            self._moved_in_time()
+        else:
+            self._tell("]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this")
+
+    def do_moment(self, direction: int) -> None:
+        if self._replayed.replay.step(direction):
+            self._moved_in_time()
+        else:
+            self._tell(".: nothing happened after this" if direction > 0 else ",: nothing happened before this")
+
+    def do_begin(self) -> None:
+        self._replayed.replay.go_to(0.0)
+        self._moved_in_time()
+
+    def do_end(self) -> None:
+        self._replayed.replay.go_to(self._replayed.recording.length_s)
+        self._moved_in_time()
+
+    def do_command(self) -> None:
+        command = shlex.join(["kubectl", "eksdoc", "drain", "status", "--replay", self._path])
+        self.app.copy_to_clipboard(command)
+        self._tell(f"copied: {command}", 10)
+
+    def do_help(self) -> None:
+        """Without the keys that only say why they do nothing."""
+        self.app.push_screen(HelpScreen(self.page, Keymap(REPLAY_KEYS)))
+
+    def do_back(self) -> None:
+        """Out of the log, a node, and then the screens: nothing is under way."""
+        if self.page is Page.LOG:
+            super().do_back()
+        elif not self.query_one(LivePage).closes_node():
+            self.app.exit(0)
+
+
+class NoNextStep:
+    """Nothing can be done with what is over long since."""
+
+    def give_back(self, run: str) -> None:
+        return
+
+    def list_runs(self) -> None:
+        return
+
+    def go_on(self, run: str) -> None:
+        return
+
+    def give_back_when_over(self) -> None:
+        return
+
+
+# The application of ``kubectl eksdoc --replay``: one screen, and no cluster.
+
+
+class ReplayApp(Framed):
+    """`again` says what is shown."""
+
+    def __init__(self, again: Again, clock: Callable[[], float] = monotonic) -> None:
+        """`clock`: seconds from anywhere."""
+        super().__init__(ascii=again.ascii, plain=again.plain, light=again.light)
+        self._path = again.path
+        self._live = ReplayedRun(again.recording, clock)
+
+    def on_mount(self) -> None:
+        self.leave_when_left()
+        self.push_screen(ReplayScreen(self._live, self._path))
