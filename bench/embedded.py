@@ -21,10 +21,8 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.evictions import EvictionRequest
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import serving
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -130,8 +128,7 @@ def _fetched(url: str) -> tuple[float, bytes]:
 @contextlib.contextmanager
 def _static(body: bytes) -> Iterator[str]:
     """A server that answers everything with `body`."""
-    from kubectl_eksdoc.embedded.serving.targets import Reply
-    from kubectl_eksdoc.embedded.serving.targets import Request
+    from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 
     class Fixed:
         def handle(self, request: Request) -> Reply:

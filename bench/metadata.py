@@ -23,8 +23,7 @@ from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
 from kubectl_eksdoc.flows.metadata import plan_imds
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata import FORMATS
-from kubectl_eksdoc.render.metadata import MetadataView
+from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
 GROUPS = 12

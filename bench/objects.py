@@ -25,8 +25,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kubectl_eksdoc.core.model import kinds  # noqa: E402
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source  # noqa: E402
+from kubectl_eksdoc.core.model.cluster import Identity, Source  # noqa: E402
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader  # noqa: E402
 from kubectl_eksdoc.objects.collector import Collector  # noqa: E402
 

@@ -12,14 +12,11 @@ from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.standing import PodWaits
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.core.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.tui.framed import Framed
-from kubectl_eksdoc.tui.run.state import Desk
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Update
 from kubectl_eksdoc.tui.run.following import Following
+from kubectl_eksdoc.tui.run.state import Desk, Kind, Update
 
 PODS = 40
 AT_ONCE = 8

@@ -11,8 +11,7 @@ from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.opening import Opening, Progress
 
 
 def main() -> None:

@@ -20,19 +20,14 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.core.model.snapshots import Scene
-from kubectl_eksdoc.core.model.snapshots import Snapshot
-from kubectl_eksdoc.core.rules.keeping import Digests
-from kubectl_eksdoc.core.rules.keeping import Keep
-from kubectl_eksdoc.host.archives.snapshot import KeptReader
-from kubectl_eksdoc.host.archives.snapshot import snapshot_at
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.core.rules.keeping import Digests, Keep
+from kubectl_eksdoc.host.archives.snapshot import KeptReader, snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
 from kubectl_eksdoc.objects import journal_lines
-from kubectl_eksdoc.objects.keeping.pages import KeptLists
-from kubectl_eksdoc.objects.keeping.pages import Keeping
+from kubectl_eksdoc.objects.keeping.pages import Keeping, KeptLists
 
 PAGE = 500
 _NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)

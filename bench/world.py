@@ -15,11 +15,7 @@ from typing import Any
 from bench.world_apps import App, apps
 from bench.world_facts import NOW, budgets, claims, pod_of, volumes, workloads
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Namespace
-from kubectl_eksdoc.core.model.cluster import NodePool
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Namespace, NodePool, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
 from kubectl_eksdoc.core.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests

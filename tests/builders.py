@@ -17,17 +17,10 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import NodeClass
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.core.model.selectors import Selector, from_parts, parse
 from kubectl_eksdoc.core.model.versions import parse as parse_version
 from kubectl_eksdoc.core.model.workloads import Job, Workload

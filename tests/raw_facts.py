@@ -16,11 +16,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.core.model.workloads import Workload
 

@@ -8,8 +8,7 @@ from typing import Any
 import yaml
 
 from kubectl_eksdoc.render.encode import to_json
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import plain
+from kubectl_eksdoc.render.result import Printed, plain
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -16,12 +16,9 @@ from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Standing
-from kubectl_eksdoc.core.run.standing import standing
-from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
-from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.embedded.stage import EmbeddedStage
-from kubectl_eksdoc.embedded.stage import stage_of
+from kubectl_eksdoc.core.run.standing import Standing, standing
+from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
+from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.objects.raw_objects import RawObjects

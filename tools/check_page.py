@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.cli.rights import commands as rights
+from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.registry import ALL
 from tools.tables import code, table
@@ -25,10 +25,10 @@ def check_rights() -> str:
 
 def _row(check: Check) -> tuple[str, str, str]:
     listed = [f"list {resource.full_name}" for resource in check.kinds]
-    asked = [str(right) for need in check.needs for right in rights.OF_NEED.get(need, ())]
+    asked = [str(right) for need in check.needs for right in commands.OF_NEED.get(need, ())]
     here = [each for each in dict.fromkeys((*listed, *asked)) if each not in ("list nodes", "list pods")]
-    questions = (question for need in check.needs for question in rights.ASKED_OF_NEED.get(need, ()))
+    questions = (question for need in check.needs for question in commands.ASKED_OF_NEED.get(need, ()))
     actions = dict.fromkeys(
-        action for question in questions if question not in rights.WHOSE for action in question.actions
+        action for question in questions if question not in commands.WHOSE for action in question.actions
     )
     return check.codes[0].name, ", ".join(map(code, here)) or "–", ", ".join(map(code, actions)) or "–"

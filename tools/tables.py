@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.flags import REFUSED
+from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.rights.asked import OF
 from kubectl_eksdoc.embedded.faults.registry import ALL

@@ -11,8 +11,7 @@ from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonPast, Update, UpdateHistory, VersionSide
 from kubectl_eksdoc.errors import AwsMissing
 

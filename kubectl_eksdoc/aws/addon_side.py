@@ -8,8 +8,7 @@ from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import kept_values
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
 from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError

@@ -11,10 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version, parse
 

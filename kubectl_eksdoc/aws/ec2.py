@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,

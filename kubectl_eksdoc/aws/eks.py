@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, parts, text, texts
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import issue
-from kubectl_eksdoc.aws.believing import issues
+
+from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, name_of, parts, text, texts
+from kubectl_eksdoc.aws.believing import Believed, issue, issues
 from kubectl_eksdoc.aws.values import schema_of
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -23,11 +21,6 @@ from kubectl_eksdoc.core.model.aws.addons import (
     UpdateHistory,
 )
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.aws.asking import Json, found, name_of
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.rules.upgrades.amis import AMIS
 
 

@@ -82,8 +82,7 @@ class LiveAws:
         """As `asking.Aws.ask`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        from kubectl_eksdoc.aws.refusals import not_had
-        from kubectl_eksdoc.aws.refusals import told
+        from kubectl_eksdoc.aws.refusals import not_had, told
 
         try:
             with self._read_time.counted(), self._slots:  # however many ask: lists within lists do

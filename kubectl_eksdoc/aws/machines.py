@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text, texts, there
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.ec2 import template_ref
-from kubectl_eksdoc.aws.believing import issues
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.machines import NodeGroup, PodIdentity
-from collections.abc import Callable
-from typing import Any
-from kubectl_eksdoc.aws import ec2
-from kubectl_eksdoc.aws.asking import at_once
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from kubectl_eksdoc.aws.asking import Json, at_once, name_of, number, parts, text, there
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.ec2 import by_key
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from typing import Any
+
+from kubectl_eksdoc.aws import ec2
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
+from kubectl_eksdoc.aws.believing import Believed, issues
+from kubectl_eksdoc.aws.ec2 import by_key, template_ref
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
-
+from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold, NodeGroup, PodIdentity
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubectl_eksdoc.aws import ec2, eks
-from kubectl_eksdoc.aws import machines
+from kubectl_eksdoc.aws import ec2, eks, machines
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import Update
 from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
+from kubectl_eksdoc.core.model.metadata import OnTemplate, SetOptions
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 
 _LATEST = 10

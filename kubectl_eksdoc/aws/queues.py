@@ -4,44 +4,32 @@ kms/2014-11-01.
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-from kubectl_eksdoc.aws.asking import Json, found, name_of, text
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.values import document_of
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.queues import Key, Queue
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import timedelta
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.queues import Figures, FiguresOf, Rule, Target
-from collections.abc import Callable
-from typing import TypeVar
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
-from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.aws.queues import RolePolicies
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any
-from kubectl_eksdoc.aws.asking import Json, at_once, known, name_of, text
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold, Notice
-
+from kubectl_eksdoc.core.model.aws.queues import (
+    Figures,
+    FiguresOf,
+    InterruptionKeys,
+    InterruptionTold,
+    Key,
+    Notice,
+    Queue,
+    RolePolicies,
+    Rule,
+    Target,
+)
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")
 

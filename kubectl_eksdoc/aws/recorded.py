@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any
+
 from kubectl_eksdoc.aws.asking import Aws, Json
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError
-import json
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
-from kubectl_eksdoc.aws.asking import Json
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.rules.keeping import Keep
-from kubectl_eksdoc.errors import ValuesError
-
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME, _BYTES, _MARK = "$time", "$bytes", "$"
@@ -216,8 +210,8 @@ def _meant(read: Json) -> Any:
 
 # What of AWS's answers may be written down: an allow-list of fields for each question.
 #
-# Source of the names: whoever makes facts of the answers (`aws.eks`, `aws.ec2` and the others); what these do not read is
-# left out, such as user data, tags of others and descriptions.
+# Source of the names: whoever makes facts of the answers (`aws.eks`, `aws.ec2` and the others); what these do not read
+# is left out, such as user data, tags of others and descriptions.
 
 
 _TAGS = ("aws:autoscaling:groupName", "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")

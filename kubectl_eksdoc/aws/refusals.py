@@ -5,16 +5,13 @@ Codes: each service's own list of common errors; botocore's retry tables (thrott
 
 from __future__ import annotations
 
+from botocore import exceptions as raised
+
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.rules.keeping import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 from kubectl_eksdoc.held_secrets import without_held
-from botocore import exceptions as raised
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsError, AwsLogin
-
 
 _DENIED = frozenset(
     (

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import os
-from functools import cache
-from typing import Any
-from botocore.loaders import Loader
-from kubectl_eksdoc.core.model.aws.questions import ALL, Question
-import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
+
 import boto3
 import botocore.session
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
-from botocore.exceptions import ProfileNotFound
+from botocore.exceptions import BotoCoreError, ProfileNotFound
+from botocore.loaders import Loader
 from botocore.utils import JSONFileCache
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import PRINTED_BYTES, BoundedResponse, current, listen
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.questions import ALL, Question
 from kubectl_eksdoc.held_secrets import hold, hold_environment
-import botocore.session
-from botocore.exceptions import BotoCoreError
-
 
 # What botocore's clients are made of, and no more of it than is asked: EC2 alone has 700 operations, of which a client
 # makes a method each, and to find one service botocore looks into all 400.

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubectl_eksdoc.aws import eks, insights, templates
-from kubectl_eksdoc.aws import machines
-from kubectl_eksdoc.aws import machines
-from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws import eks, insights, machines, templates
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions, UpdateHistory
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold

@@ -9,8 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import replay
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
 

@@ -53,15 +53,15 @@ def _status(commands: Commands) -> None:
 
 
 def _pause(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.run import status as asking
+    from kubectl_eksdoc.cli.run import status
 
-    asking.add_pause(commands)
+    status.add_pause(commands)
 
 
 def _abort(commands: Commands) -> None:
-    from kubectl_eksdoc.cli.run import status as asking
+    from kubectl_eksdoc.cli.run import status
 
-    asking.add_abort(commands)
+    status.add_abort(commands)
 
 
 def _resume(commands: Commands) -> None:

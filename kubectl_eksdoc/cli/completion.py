@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+
 from kubectl_eksdoc.cli import exits, values
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.completers import Completer, Installed, State, folder_of, installed_in, link, unlink
-
 
 # What shells run to complete ``kubectl-eksdoc`` as a command of its own. They ask it with ``__complete``.
 #

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from kubectl_eksdoc.cli import values
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import exits, opening, replay, values
+from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
-from kubectl_eksdoc.cli.parser import Refusal
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser, Refusal
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.stop_times import stop_times
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.options import options_of
 from kubectl_eksdoc.core.plan.drain.policy import (
     AS_IN_KUBECTL,
@@ -19,36 +28,15 @@ from kubectl_eksdoc.core.plan.drain.policy import (
     DrainPolicy,
     Targeting,
 )
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.order_file import read_order
-import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, replay
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli import opening as saying
-from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.stop_times import stop_times
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.host.order_file import read_order
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import is_snapshot
+from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.drain.outcome import Eviction
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.flows.drain import Stops
 
@@ -393,9 +381,9 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     since_options.told(baseline, around)
-    tell((*said, *saying.contradicted(cluster.identity, options), *idle(plan)), around)
+    tell((*said, *opening.contradicted(cluster.identity, options), *idle(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
-    reached_by = reaching.words(request.source, options, cluster.identity.context)
+    reached_by = opening.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)

@@ -6,13 +6,13 @@ flags are those of its ``kubectl options`` (cli-runtime's config flags).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-
 
 OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 

@@ -7,30 +7,20 @@ Never here: how one cluster is judged (each command's own), how answers are summ
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from dataclasses import dataclass
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.errors import UsageError
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.options import GlobalOptions
+
+from kubectl_eksdoc.cli import opening, values
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.render.look import Look
@@ -184,7 +174,7 @@ def connection_of(options: GlobalOptions, member: Member) -> Connection:
 
 def _reach(options: GlobalOptions, member: Member) -> tuple[str, ...]:
     if member.snapshot:
-        return reaching.words(SourceChoice(snapshot=member.snapshot), options, "")
+        return opening.words(SourceChoice(snapshot=member.snapshot), options, "")
     own = replace(
         options,
         connection=connection_of(options, member),
@@ -192,7 +182,7 @@ def _reach(options: GlobalOptions, member: Member) -> tuple[str, ...]:
         region=member.region or options.region,
         profile=member.profile or options.profile,
     )
-    return reaching.with_aws(SourceChoice(), own, member.context)
+    return opening.with_aws(SourceChoice(), own, member.context)
 
 
 # The answer of a command about many clusters.
@@ -219,8 +209,7 @@ def over_fleet(
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.flows.fleet import ask_fleet
-    from kubectl_eksdoc.render.fleet import FORMATS
-    from kubectl_eksdoc.render.fleet import FleetView
+    from kubectl_eksdoc.render.fleet import FORMATS, FleetView
     from kubectl_eksdoc.wiring import fleet
 
     FORMATS.check(options.output)
@@ -271,9 +260,7 @@ def _first_line(choice: FleetChoice, passed: Passed, count: int) -> str:
 
 def _far(done: int, count: int, names: Sequence[str], look: Look) -> str:
     """In one line: a second one would not be rewritten."""
-    from kubectl_eksdoc.render.text import cut
-    from kubectl_eksdoc.render.text import listing
-    from kubectl_eksdoc.render.text import shown
+    from kubectl_eksdoc.render.text import cut, listing, shown
 
     said = f"{done} of {count} clusters answered; asking {listing(names, _SHOWN, look)}"
     return cut(shown(said, look), look.width - 1, look)

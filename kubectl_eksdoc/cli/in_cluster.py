@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli.confirming import Given
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.own_labels import PROGRAM
-from kubectl_eksdoc.errors import UsageError
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.core.model.own_labels import PROGRAM
+from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.in_cluster import Errand
@@ -169,8 +167,7 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
 
 
 def _shown(ready: Ready, options: GlobalOptions, around: Surroundings, quiet: bool = False) -> Answer:
-    from kubectl_eksdoc.render.roles import as_json
-    from kubectl_eksdoc.render.roles import as_yaml
+    from kubectl_eksdoc.render.roles import as_json, as_yaml
 
     if quiet:
         return Answer("", exits.CLEAN)

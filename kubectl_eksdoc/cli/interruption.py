@@ -9,38 +9,23 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.cli.options import without_from
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli import opening as saying
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import permissions as opt_ins
-import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import exits, rights, values
+
+from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import opening as saying
 from kubectl_eksdoc.cli import options as unknown_options
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, without_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 
 
 # What was asked of ``interruption``.
@@ -139,12 +124,12 @@ def opened(request: Request, around: Surroundings) -> InterruptionWorld:
     from kubectl_eksdoc.flows.interruption import KINDS
 
     world = opening.opened(around.open_interruption, request, around, KINDS)
-    return replace(world, proxied=opt_ins.PROXY.name not in request.without)
+    return replace(world, proxied=permissions.PROXY.name not in request.without)
 
 
-def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:
+def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
-    return reaching.with_aws(request.source, request.options, world.cluster.identity.context)
+    return opening.with_aws(request.source, request.options, world.cluster.identity.context)
 
 
 # ``kubectl eksdoc interruption``: its flags, and its answer.
@@ -197,7 +182,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
     )
     unknown_options.add_accepted(group, _codes, "interruptions")
-    opt_in_options.add_without(group, opt_ins.PROXY.name)
+    opt_in_options.add_without(group, permissions.PROXY.name)
     group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
     group.add_argument(
         "--print",
@@ -232,8 +217,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.interruption.plan import Wish
     from kubectl_eksdoc.flows.interruption import look_at_interruption
-    from kubectl_eksdoc.render.interruption import FORMATS
-    from kubectl_eksdoc.render.interruption import InterruptionView
+    from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
 
     request = Request.from_args(args, words)
     options = request.options
@@ -244,12 +228,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         plan = look_at_interruption(world.cluster, world.around, wish)
     except Forbidden as error:
         raise rights.explained(error, COMMAND_NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     if request.printed:
         return _printed(plan, request, around)
     view = InterruptionView(plan, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))
+    return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> Answer:

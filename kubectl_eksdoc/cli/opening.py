@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from collections.abc import Iterable
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.flags import Flag
-from kubectl_eksdoc.cli.flags import Takes
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Protocol
-from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.findings import Finding
+    from kubectl_eksdoc.kube.identity import AwsWanted
 
 
 What = TypeVar("What")

@@ -3,46 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.flags import OUTPUTS
-from kubectl_eksdoc.cli.flags import REFUSED
-from kubectl_eksdoc.cli.flags import Flag
-from kubectl_eksdoc.cli.flags import Takes
-from kubectl_eksdoc.cli.parser import Refusal
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
-import argparse
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.core.model import permissions as opt_ins
-from kubectl_eksdoc.errors import UsageError
-import argparse
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import values
-import argparse
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import Counted, Given
-import argparse
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.wiring.stages import Faults
-import argparse
-from collections.abc import Callable
-from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, Takes
+from kubectl_eksdoc.cli.parser import Refusal
+from kubectl_eksdoc.core.model import permissions
+from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import is_snapshot
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.model.earlier import Earlier
+    from kubectl_eksdoc.wiring.stages import Faults
 
 
 LEVELS = 3
@@ -182,9 +162,9 @@ class SourceOptions:
 WITH, WITHOUT = "--with", "--without"
 
 
-def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] = opt_ins.NAMES) -> None:
+def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] = permissions.NAMES) -> None:
     """`does`: what naming one does, an imperative."""
-    risks = "; ".join(f"{each.name} {each.risk}" for each in opt_ins.ALL if each.name in names)
+    risks = "; ".join(f"{each.name} {each.risk}" for each in permissions.ALL if each.name in names)
     _opt_in_options_add(group, WITH, "opted", names, f"{does} opt-in rights: {risks}")
 
 
@@ -194,7 +174,9 @@ def add_without(group: argparse._ArgumentGroup, *names: str) -> None:
     _opt_in_options_add(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
 
 
-def _opt_in_options_add(group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str) -> None:
+def _opt_in_options_add(
+    group: argparse._ArgumentGroup, flag: str, dest: str, names: tuple[str, ...], about: str
+) -> None:
     type_ = values.Codes(lambda: names, none="names no opt-in", listed=True, what="opt-in")
     group.add_argument(flag, dest=dest, type=type_, action="append", default=[], metavar="OPT-IN,…", help=about)
 
@@ -313,6 +295,7 @@ def faults_from(args: argparse.Namespace) -> Faults:
         UsageError: a fault is of clients, and there are none, or of the rehearsal, and there is none.
     """
     from kubectl_eksdoc.embedded.faults.registry import parse
+    from kubectl_eksdoc.wiring.stages import Faults
 
     for text in args.fault:
         named = parse(text).named
@@ -331,8 +314,7 @@ def listed(look: Look) -> str:
     """Each fault as it is typed, what it does, what holds unless said otherwise, and of what a share is."""
     from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S
     from kubectl_eksdoc.embedded.faults.registry import ALL
-    from kubectl_eksdoc.render.tables import Column
-    from kubectl_eksdoc.render.tables import plain
+    from kubectl_eksdoc.render.tables import Column, plain
     from kubectl_eksdoc.render.text import wrap
 
     columns = [

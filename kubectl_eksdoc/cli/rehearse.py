@@ -5,16 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import exits, values
-from kubectl_eksdoc.cli import drain
+from kubectl_eksdoc.cli import drain, exits, values
 from kubectl_eksdoc.cli import options as fault_options
-from kubectl_eksdoc.cli.drain import PlanRequest
-from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli.drain import stops_of
-from kubectl_eksdoc.cli.drain import tell
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -101,7 +95,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.drain.given import as_given
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.rehearsal import RecordView
+    from kubectl_eksdoc.render.record.view import RecordView
     from kubectl_eksdoc.render.rehearsal import render
 
     options = request.options

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
@@ -90,8 +89,7 @@ def read(path: str, around: Surroundings) -> Recording:
         UsageError: it cannot be read, or is none.
     """
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.run.replay import of_journal
-    from kubectl_eksdoc.core.run.replay import of_events
+    from kubectl_eksdoc.core.run.replay import of_events, of_journal
 
     if not path:
         raise UsageError(f"{FLAG} needs the path of a journal")

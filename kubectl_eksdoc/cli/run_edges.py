@@ -10,31 +10,30 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.wiring.core_dns import open_dns, packed_asker
-from kubectl_eksdoc.wiring.metadata import new_probe_id
-from kubectl_eksdoc.wiring.metadata import open_ground
+from kubectl_eksdoc.wiring.metadata import new_probe_id, open_ground
 from kubectl_eksdoc.wiring.placing import identity_of, open_placing, packed
-from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.runs import Keeping
-from kubectl_eksdoc.wiring.runs import RunEdges
-from kubectl_eksdoc.wiring.runs import denied
-from kubectl_eksdoc.wiring.runs import earlier_journals
-from kubectl_eksdoc.wiring.runs import keeping_here
-from kubectl_eksdoc.wiring.runs import new_run_id
-from kubectl_eksdoc.wiring.runs import open_run
-from kubectl_eksdoc.wiring.runs import open_runs
-from kubectl_eksdoc.wiring.runs import open_trial
-from kubectl_eksdoc.wiring.runs import open_watch
-from kubectl_eksdoc.wiring.runs import read_recorded
-from kubectl_eksdoc.wiring.runs import reviewed
+from kubectl_eksdoc.wiring.runs import (
+    Hooks,
+    Keeping,
+    RunEdges,
+    denied,
+    earlier_journals,
+    keeping_here,
+    new_run_id,
+    open_run,
+    open_runs,
+    open_trial,
+    open_watch,
+    read_recorded,
+    reviewed,
+)
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.model.permissions import Permission
-    from kubectl_eksdoc.core.model.permissions import Review
+    from kubectl_eksdoc.core.model.journal import Entries, RunEvents
+    from kubectl_eksdoc.core.model.permissions import Permission, Review
     from kubectl_eksdoc.core.model.placing import Marks
-    from kubectl_eksdoc.core.model.journal import RunEvents
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.wiring import sources as looking
-import argparse
-import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli import exits, replay, streams
-from kubectl_eksdoc.cli import opening as reaching
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli import opening as reaching
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.wiring import sources
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.ports import Field
-    from kubectl_eksdoc.tui.opening import Live
-    from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.permissions import Needs
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
-    from kubectl_eksdoc.tui.opening import Opening
-    from kubectl_eksdoc.tui.opening import Progress
+    from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.tui.opening import Live, Opening, Progress
 
 
 # What the screens are given of a live cluster: where it is, what it was like, who tells of changes, and the others.
@@ -51,7 +44,7 @@ class Pinned:
     def __call__(self) -> Connection:
         """Raises ConfigError: the kubeconfig cannot be used; it may be mended by the next time."""
         if not self._known:
-            self._connection, self._known = looking.pinned(self._connection), True
+            self._connection, self._known = sources.pinned(self._connection), True
         return self._connection
 
 
@@ -65,11 +58,11 @@ def live_of(
         return around.edges.open_watch(reached())
 
     return Live(
-        where=lambda: looking.whereabouts(reached()),
-        last_view=lambda: looking.last_view(options.connection, around.environ),
-        remember=lambda cluster: looking.remember(reached(), around.environ, cluster),
+        where=lambda: sources.whereabouts(reached()),
+        last_view=lambda: sources.last_view(options.connection, around.environ),
+        remember=lambda cluster: sources.remember(reached(), around.environ, cluster),
         watch=watch,
-        contexts=lambda: looking.contexts(options.connection),
+        contexts=lambda: sources.contexts(options.connection),
         denied=lambda asked: around.edges.denied(reached(), asked),
         at=lambda context: opened(replace(options, connection=at(options.connection, context)), context),
     )

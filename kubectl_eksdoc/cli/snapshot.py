@@ -11,15 +11,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -66,7 +65,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
     group = parser.add_argument_group("Where to")
     group.add_argument("--overwrite", action="switch", default=False, help="in the place of a file that is there")
-    opt_in_options.add_without(parser.add_argument_group("What is in it"), *opt_ins.SKIPPABLE)
+    opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -107,8 +106,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.render.snapshot import FORMATS
-    from kubectl_eksdoc.render.snapshot import SnapshotView
+    from kubectl_eksdoc.render.snapshot import FORMATS, SnapshotView
 
     request = Request.from_args(args, words)
     options = request.options

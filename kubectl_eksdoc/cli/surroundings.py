@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
-from kubectl_eksdoc.wiring.sources import read_baseline
-from kubectl_eksdoc.wiring.sources import read_earlier
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
@@ -33,8 +29,7 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.tui.replay import Again
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
     from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld
-    from kubectl_eksdoc.wiring.dns import DnsReading
-    from kubectl_eksdoc.wiring.dns import DnsWorld
+    from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
     from kubectl_eksdoc.wiring.snapshots import Taken

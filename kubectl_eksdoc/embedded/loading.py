@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.objects.identities import identity_of
-from typing import Any
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.objects.single import Facts, encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import LeftOut
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.rules.api.defaults import begun
 from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITION
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
-from kubectl_eksdoc.embedded.api.catalogue import missing
-from kubectl_eksdoc.embedded.api.catalogue import known
-from kubectl_eksdoc.embedded.serving.validation import lacking
-from kubectl_eksdoc.embedded.serving.validation import problems
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, known, missing
+from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.objects.identities import identity_of
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.objects.single import NoJson
-
+from kubectl_eksdoc.objects.single import Facts, NoJson, encode
 
 # Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
 #

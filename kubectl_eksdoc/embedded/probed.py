@@ -8,68 +8,44 @@ tests hold the script itself against the same rules.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.coredns import COREFILE
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.coredns import is_coredns
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import KEPT
-from kubectl_eksdoc.core.model.coredns import MARKS
-from kubectl_eksdoc.core.model.coredns import MEASURE_LABEL
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import What
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.coredns import MEASURE_LABEL
-from kubectl_eksdoc.core.model.metadata import PROBE_LABEL
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.metadata import Seen
-from kubectl_eksdoc.core.model.metadata import Step
-from kubectl_eksdoc.core.model.metadata import log_of
+from kubectl_eksdoc.core.model.coredns import (
+    COREFILE,
+    KEPT,
+    MARKS,
+    MEASURE_LABEL,
+    NAME,
+    SYSTEM,
+    Corefile,
+    Directive,
+    Refusal,
+    is_coredns,
+)
+from kubectl_eksdoc.core.model.metadata import PROBE_LABEL, Ask, Report, Seen, Step, log_of
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pace
-from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.coredns import COREFILE
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.coredns import is_coredns
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Refusal
 from kubectl_eksdoc.core.rules.corefile.edits import sums
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import refusals
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, REQUIRED
+from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pace
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, What
 from kubectl_eksdoc.embedded.serving.targets import Reply
 from kubectl_eksdoc.objects.structs import moment
-
 
 # What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
 #
 # A CoreDNS pod answers from when it is Ready until its lameduck is over, or until its grace period is (SIGKILL). The
-# proxy sends questions to it from a while after it is Ready until a while after it was told to end: what goes to one that
-# does not answer any more is lost. Sources: coredns, plugin/health/health.go; EKS best practices, cluster-services
+# proxy sends questions to it from a while after it is Ready until a while after it was told to end: what goes to one
+# that does not answer any more is lost. Sources: coredns, plugin/health/health.go; EKS best practices, cluster-services
 # ("propagating new endpoints … between 1 to 10 seconds"). The tests hold real sockets against the same rules.
 
 

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.probed import AskedDns
-from kubectl_eksdoc.embedded.loading import Loaded
-from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.probed import WithProbes
-from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
 import json
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+from kubectl_eksdoc.core.model import versions
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.rules.addresses import AS
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import VIEWER
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.access import restricted
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.loading import Loaded
+from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
 
 
 def api_of(

@@ -3,53 +3,59 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.scheduling import NODES as SCHEDULING_NODES
-from collections.abc import Sequence
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.rules.news import BudgetGone, BudgetIs, News, NodeGone, NodeIs, PodGone, PodIs
-from kubectl_eksdoc.core.sim.cluster.registry import Facts
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.acts import (
+    RESTARTED_AT,
+    Act,
+    Cordon,
+    Delete,
+    Evict,
+    Exclude,
+    ListAttachments,
+    ListPods,
+    Look,
+    OfNode,
+    Protect,
+    Release,
+    Restart,
+    Restore,
+)
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, not_found
+from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, not_found
 from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
+from kubectl_eksdoc.core.rules.news import (
+    Answered,
+    Attached,
+    BudgetGone,
+    BudgetIs,
+    Found,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.mishaps import Befallen, Trouble, Troubled
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Facts
 from kubectl_eksdoc.core.sim.cluster.scheduling import NODES as SCHEDULING_NODES
-from kubectl_eksdoc.core.sim.cluster.mishaps import Befallen
-from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
-from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
+from kubectl_eksdoc.core.sim.cluster.store import Change, Store, What
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
-
 
 # What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
 
@@ -163,7 +169,9 @@ class EmbeddedStage:
         self._facts = plane.facts
         self._marked = Marked(plane)
         self._watched = Watched(plane.store, plane.facts)
-        self._models = {item.key[1]: item.doc for item in plane.store.list(SCHEDULING_NODES)}  # a node may be gone when it is one
+        self._models = {
+            item.key[1]: item.doc for item in plane.store.list(SCHEDULING_NODES)
+        }  # a node may be gone when it is one
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """What is there now; what was not read at first is not known here either."""
@@ -202,7 +210,9 @@ class EmbeddedStage:
                 item = self._plane.store.get(REGISTRY_PODS, (pod.namespace, pod.name))
                 return Found(act, () if item is None else (self._facts.pod(item),))
             case ListPods(node):
-                held = (item for item in self._plane.store.list(REGISTRY_PODS) if at(item.doc, "spec", "nodeName") == node)
+                held = (
+                    item for item in self._plane.store.list(REGISTRY_PODS) if at(item.doc, "spec", "nodeName") == node
+                )
                 return Found(act, tuple(map(self._facts.pod, held)))
             case ListAttachments(node):
                 attached = map(self._facts.attachment, self._plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))

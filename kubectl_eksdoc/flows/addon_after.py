@@ -6,13 +6,11 @@ import json
 from collections.abc import Callable
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts
 from kubectl_eksdoc.core.plan.addon.aftermath.looking import look_back
 from kubectl_eksdoc.flows.addon import JudgeBy, addon_facts, judge_of

@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Finding, Remedy
 from kubectl_eksdoc.core.model.terraform import TerraformPlan
 from kubectl_eksdoc.core.plan.addon.terraform.declared import declared
 from kubectl_eksdoc.core.plan.addon.terraform.generations import generations

@@ -11,13 +11,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue, Update, UpdateCall
 from kubectl_eksdoc.core.model.aws.targets import TargetGroup
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.run.addon import targets

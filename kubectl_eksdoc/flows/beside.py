@@ -6,22 +6,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold
 from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.plan.dns import shutdown as dns_symptoms
+from kubectl_eksdoc.core.model.pods import Container, LogOf
+from kubectl_eksdoc.core.plan.dns import shutdown
 from kubectl_eksdoc.core.plan.interruption import signs
-from kubectl_eksdoc.core.plan.metadata import programs as metadata_log_lines
+from kubectl_eksdoc.core.plan.metadata import programs
 from kubectl_eksdoc.flows.interruption import Signs
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
 
@@ -195,5 +190,5 @@ class Recording:
         return "".join(f"{line}\n" if any(read_in(line) for read_in in _READ) else "\n" for line in lines)
 
 
-_READ = (metadata_log_lines.tells, dns_symptoms.tells, signs.tells)
+_READ = (programs.tells, shutdown.tells, signs.tells)
 _JUDGED_METRICS = "karpenter_interruption_"

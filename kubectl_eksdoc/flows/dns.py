@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.coredns import Propagation
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.deployed import dns_pods
-from kubectl_eksdoc.core.plan.dns.deployed import inside
-from kubectl_eksdoc.core.plan.dns.deployed import logs_of
-from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
-from kubectl_eksdoc.core.plan.dns.deployed import notices_of
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.plan import noted
-from kubectl_eksdoc.flows.ports import InsidePods, Objects
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Protocol
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.run.dns import Stand
-from kubectl_eksdoc.core.run.dns import Told
-from kubectl_eksdoc.core.run.dns import Verified
-from kubectl_eksdoc.core.run.dns import Wanted
-from kubectl_eksdoc.core.run.dns import stand
-from kubectl_eksdoc.core.run.dns import metrics_of
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, OBJECTS, DnsFacts, dns_pods, inside, logs_of, notices_of
+from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, noted
+from kubectl_eksdoc.core.run.dns import Stand, Told, Verified, Wanted, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
-
+from kubectl_eksdoc.flows.ports import InsidePods, Objects
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""

@@ -7,12 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import Applied
-from kubectl_eksdoc.core.model.api_objects import Conflict
-from kubectl_eksdoc.core.model.api_objects import Conflicting
+from kubectl_eksdoc.core.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
@@ -24,8 +19,7 @@ from kubectl_eksdoc.core.plan.addon.merging import Missing, differences
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.dns.change.change import Change
-from kubectl_eksdoc.core.plan.dns.change.change import changed
+from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
 from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
 from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
 from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts

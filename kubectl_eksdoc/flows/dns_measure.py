@@ -6,74 +6,54 @@ Never here: what the numbers mean (that is `core.plan.dns.measuring`), sockets, 
 
 from __future__ import annotations
 
-from typing import Protocol
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
-from kubectl_eksdoc.core.model.placing import NotMade
-from collections.abc import Callable
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.flows.metadata_probe import LOOK_S
-from kubectl_eksdoc.flows.metadata_probe import Clock
-from collections.abc import Callable
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.plan.dns.measuring.plan import AFTER_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import BEFORE_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.result import settled
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Deed
 import json
 from collections import defaultdict
-from collections.abc import Iterable
-from datetime import datetime, timezone
-from typing import Any
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import KEPT
-from kubectl_eksdoc.core.model.coredns import TRANSPORTS
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Second
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import QUESTION
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.model.placing import PodStand
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
-from kubectl_eksdoc.core.plan.dns.measuring.result import moments
-from kubectl_eksdoc.core.plan.dns.measuring.plan import DnsFacts
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.plan import plan_measure
-from kubectl_eksdoc.core.plan.dns.measuring.plan import owner_manifest
-from kubectl_eksdoc.core.plan.dns.measuring.plan import pod_manifest
-from kubectl_eksdoc.core.plan.dns.measuring.result import INTERRUPTED
-from kubectl_eksdoc.core.plan.dns.measuring.result import Deed
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
-from kubectl_eksdoc.core.plan.dns.measuring.result import until
-from kubectl_eksdoc.core.plan.probes import Now
-from kubectl_eksdoc.core.plan.probes import stand_of
-from kubectl_eksdoc.core.plan.probes import too_late
-from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.flows.ports import ProbeGround
-from kubectl_eksdoc.flows.metadata_probe import LOOK_S
-from kubectl_eksdoc.flows.metadata_probe import Clock
-from kubectl_eksdoc.flows.metadata_probe import owning
+from datetime import datetime, timezone
+from typing import Any, Protocol
 
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import (
+    KEPT,
+    TRANSPORTS,
+    Counts,
+    DnsPod,
+    DnsService,
+    DnsStand,
+    DnsWorkload,
+    Report,
+    Second,
+    Stream,
+)
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.core.plan.dns.measuring.plan import (
+    AFTER_S,
+    BEFORE_S,
+    LATE_S,
+    QUESTION,
+    DnsFacts,
+    Happening,
+    Manner,
+    MeasurePlan,
+    owner_manifest,
+    plan_measure,
+    pod_manifest,
+)
+from kubectl_eksdoc.core.plan.dns.measuring.result import (
+    INTERRUPTED,
+    Deed,
+    Measured,
+    MeasuredZone,
+    moments,
+    settled,
+    until,
+)
+from kubectl_eksdoc.core.plan.probes import Now, stand_of, too_late
+from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.flows.metadata_probe import LOOK_S, Clock, owning
+from kubectl_eksdoc.flows.ports import ProbeGround
 
 # CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
 
@@ -288,8 +268,8 @@ def _seconds(lines: Iterable[dict[str, Any]]) -> dict[Stream, dict[int, Second]]
 
 # A measurement of DNS from its plan to what came of it.
 #
-# What it makes belongs to one object (`flows.metadata_probe`), which also carries the program that asks and says what is
-# intended. Logs are read while the pods still ask: what they print is of seconds that are over, and never changes.
+# What it makes belongs to one object (`flows.metadata_probe`), which also carries the program that asks and says what
+# is intended. Logs are read while the pods still ask: what they print is of seconds that are over, and never changes.
 
 
 _LOG_TRIES = 3

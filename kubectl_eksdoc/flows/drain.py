@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.plan.drain.order.forced import check_named
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting

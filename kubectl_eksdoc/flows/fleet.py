@@ -10,8 +10,7 @@ from typing import Protocol
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
-from kubectl_eksdoc.core.plan.fleet import summed
+from kubectl_eksdoc.core.plan.fleet import FleetPlan, summed
 
 LOOK_S = 0.1
 """So often it is looked whether somebody wants it to end."""

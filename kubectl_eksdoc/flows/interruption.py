@@ -7,24 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, SpotEvent
-from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.plan.interruption import installs
 from kubectl_eksdoc.core.plan.interruption.delivery import candidates
-from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.plan import Wish
-from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
-from kubectl_eksdoc.core.plan.interruption.rights import Role
-from kubectl_eksdoc.core.plan.interruption.rights import role_of
-from kubectl_eksdoc.core.plan.interruption.installs import effective
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts, effective
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish, noted, plan_interruption
+from kubectl_eksdoc.core.plan.interruption.rights import Role, role_of
 from kubectl_eksdoc.core.plan.interruption.spot import instance_of, is_spot
-from kubectl_eksdoc.core.plan.interruption.plan import noted
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Instance,
     MachineKeys,
@@ -19,22 +18,14 @@ from kubectl_eksdoc.core.model.aws.machines import (
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Container, LogOf, Pod
 from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.core.plan.metadata.affected import choose, inside, logs_of
 from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.affected import choose
-from kubectl_eksdoc.core.plan.metadata.affected import inside
-from kubectl_eksdoc.core.plan.metadata.affected import logs_of
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
-from kubectl_eksdoc.core.plan.metadata.plan import worth_a_look
-from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER
-from kubectl_eksdoc.core.plan.metadata.sources import instance_of
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
+from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, MetadataFacts, instance_of
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.ports import InsidePods

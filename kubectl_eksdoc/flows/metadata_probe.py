@@ -5,37 +5,22 @@ What it makes belongs to one object (`flows.metadata_probe`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.flows.ports import ProbeGround
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata import report_in
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.model.placing import PodStand
+from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.result import plan_probe
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.pods import ProbePod
-from kubectl_eksdoc.core.plan.metadata.probing.pods import owner_manifest
-from kubectl_eksdoc.core.plan.metadata.probing.pods import pod_manifest
-from kubectl_eksdoc.core.plan.metadata.probing.result import INTERRUPTED
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-from kubectl_eksdoc.core.plan.metadata.probing.result import probed_nodes
-from kubectl_eksdoc.core.plan.probes import Now
-from kubectl_eksdoc.core.plan.probes import stand_of
-from kubectl_eksdoc.core.plan.probes import too_late
+from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, ProbePod, owner_manifest, pod_manifest
+from kubectl_eksdoc.core.plan.metadata.probing.result import INTERRUPTED, Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.core.plan.probes import Now, stand_of, too_late
+from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.ports import ProbeGround
-
 
 # What every flow does that makes short-lived pods: one object that owns them is made first, and removed at the end,
 # whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their

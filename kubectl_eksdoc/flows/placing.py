@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.placing import NotPlaced
-from kubectl_eksdoc.core.model.placing import called
+from kubectl_eksdoc.core.model.placing import NotPlaced, called
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, UsageError
 
 

@@ -6,24 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.journal import Held
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.model.placing import PodStand
+from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace

@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_eksdoc.core.model.acts import Hook
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock
 from kubectl_eksdoc.core.plan.drain.duration.luck import Time

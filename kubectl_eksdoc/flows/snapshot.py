@@ -7,23 +7,21 @@ from contextlib import suppress
 from typing import Protocol
 
 from kubectl_eksdoc.core.model import coredns, kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.check_needs import FURTHER, Need, Wanted
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.rendering import every_object
 from kubectl_eksdoc.core.plan.check.registry import ALL, chosen
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.plan import Wish
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
 from kubectl_eksdoc.core.rules.metadata_service import POD
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError

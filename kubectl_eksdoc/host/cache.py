@@ -6,31 +6,23 @@ Never here: asking a cluster.
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
-import json
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from kubectl_eksdoc.core.model.names import Name
-from kubectl_eksdoc.host.documents import Fields
-from kubectl_eksdoc.host.documents import Unfit
-import json
 from datetime import datetime, timezone
 from pathlib import Path
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.snapshots import KEPT_LABELS
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.host.documents import Fields
-from kubectl_eksdoc.host.documents import Unfit
 
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.names import Name
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.snapshots import KEPT_LABELS, LastView
+from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.host.documents import Fields, Unfit
 
 # Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
 
@@ -198,8 +190,8 @@ def _seconds(fields: Fields, key: str) -> float:
 
 # Pictures of clusters that were seen, one file for each.
 #
-# A cache: what cannot be read, is of another version or is damaged is as if it were not there, and what cannot be written
-# is not kept.
+# A cache: what cannot be read, is of another version or is damaged is as if it were not there, and what cannot be
+# written is not kept.
 
 
 LARGEST_VIEW = 8 << 20

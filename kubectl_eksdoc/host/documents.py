@@ -6,27 +6,21 @@ Never here: what the values mean.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
-from enum import Enum
-from typing import TypeVar
 import gzip
 import io
-import zlib
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
-from kubectl_eksdoc.yaml_events import events_of, reason
 import json
-from collections.abc import Callable
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from datetime import datetime, timezone
+from enum import Enum
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
+
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.yaml_events import events_of, reason
 
 if TYPE_CHECKING:
     from yaml.events import Event
@@ -171,8 +165,8 @@ def unpacked(content: bytes, most: int) -> bytes:
 
 # A document in YAML as ``-o yaml`` or a person writes it: plain mappings, lists, texts and numbers, nothing else.
 #
-# It is built from the parser's events, without recursion: libyaml's own loader crashes on what is nested too deeply, and
-# aliases would make a huge document of a short text.
+# It is built from the parser's events, without recursion: libyaml's own loader crashes on what is nested too deeply,
+# and aliases would make a huge document of a short text.
 
 
 _BEGIN = re.compile(rb"\s*(---|#|[A-Za-z]+:\s)")

@@ -6,26 +6,16 @@ come twice, from a shell and its terminal: only the first counts. Who insists in
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 import os
 import signal
 import subprocess
-import os
-import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic, sleep
-
+from types import FrameType
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _INSISTING = 3

@@ -6,26 +6,16 @@ Never here: what a journal means.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import is_run_id
-from kubectl_eksdoc.core.model.journal import RunEvents
-from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.objects.journal_lines import read_events
-from kubectl_eksdoc.objects.journal_lines import lines
-from kubectl_eksdoc.objects.journal_lines import read_lines
-import json
-import os
-from collections.abc import Mapping
-from pathlib import Path
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.journal import is_run_id
-from kubectl_eksdoc.errors import LocalJournalError
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.journal import Entries, Entry, RunEvents, is_run_id
+from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.objects.journal_lines import lines, read_events, read_lines
 
 # The journal of a run on this machine: a file of lines that is on the disk before anything is done.
 #

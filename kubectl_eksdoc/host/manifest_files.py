@@ -8,8 +8,7 @@ import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Unread
+from kubectl_eksdoc.core.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input

@@ -11,34 +11,17 @@ import os
 import zlib
 from collections.abc import Callable, Mapping
 from typing import TypeVar
-from kubectl_eksdoc.core.model.snapshots import API_VERSION
-from kubectl_eksdoc.core.model.snapshots import FLEET
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.core.model.snapshots import API_VERSION, DRAIN_PLAN, FLEET
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.host.documents import Unfit
-from kubectl_eksdoc.host.documents import short
-from kubectl_eksdoc.host.documents import JsonFile
-from kubectl_eksdoc.host.documents import MAGIC
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.host.documents import MOST
-from kubectl_eksdoc.host.documents import Fields
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model.earlier import Earlier
-from kubectl_eksdoc.host.documents import Fields
-from collections.abc import Callable, Mapping
-from typing import TypeVar
-from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
-from kubectl_eksdoc.core.model.snapshots import DRAIN_PLAN
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.host.documents import Fields
-
+from kubectl_eksdoc.host.documents import MAGIC, MOST, Fields, JsonFile, Unfit, short
 
 # A saved answer of this tool (``-o json``, ``-o yaml``): opened, and known to be one of the kind that is asked for.
 

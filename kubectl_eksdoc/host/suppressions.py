@@ -6,13 +6,10 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import date
 
+from kubectl_eksdoc.core.model.findings import ANY, Suppression
 from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.model.findings import ANY
-from kubectl_eksdoc.core.model.findings import Suppression
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.documents import short
-from kubectl_eksdoc.host.documents import hand_written
-from kubectl_eksdoc.host.documents import read_text
+from kubectl_eksdoc.host.documents import hand_written, read_text, short
 
 MOST_BYTES = 4 << 20
 FLAG = "--suppressions"

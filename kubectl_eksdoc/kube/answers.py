@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any
-from kubectl_eksdoc.core.rules.addresses import addresses_in
-from kubectl_eksdoc.errors import ClusterError, Unreachable
-from kubectl_eksdoc.held_secrets import without_held
-import ssl
-from collections.abc import Iterator
 from http.client import HTTPException, LineTooLong
-from urllib.parse import urlsplit
-from kubectl_eksdoc.errors import Unreachable, Untrusted
-from kubectl_eksdoc.core.rules.addresses import address
-from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.config import Access
-import math
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
-from kubectl_eksdoc.core.rules.addresses import address
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
-from kubectl_eksdoc.kube.target import utc_now
+from urllib.parse import urlsplit
 
+from kubectl_eksdoc.core.rules.addresses import address, addresses_in
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable, Untrusted
+from kubectl_eksdoc.held_secrets import without_held
+from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.target import utc_now
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""

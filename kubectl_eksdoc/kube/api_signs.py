@@ -8,32 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
+from kubectl_eksdoc.core.model.api_objects import Named, named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Expired
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.single_objects import LIST_METADATA_VERB as VERB
 from kubectl_eksdoc.kube.single_objects import listed
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.transport import in_order
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Transport, in_order
 from kubectl_eksdoc.objects import manifests
-from kubectl_eksdoc.objects.manifests import Kept
+from kubectl_eksdoc.objects.manifests import Kept, written_object
 from kubectl_eksdoc.objects.single import document
-from kubectl_eksdoc.objects.manifests import written_object
 
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"

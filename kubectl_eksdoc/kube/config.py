@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import urlsplit
-from kubectl_eksdoc.core.rules.addresses import address
-from kubectl_eksdoc.errors import ConfigError
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
@@ -20,17 +18,11 @@ from kubectl_eksdoc.core.rules.addresses import address, token_in
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
 from kubectl_eksdoc.kube import credentials, exec_plugin
-from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.credentials import NO_HEADER, Credential, Credentials
-from kubectl_eksdoc.kube.identity import EksIdentity
-from kubectl_eksdoc.kube.identity import identify
+from kubectl_eksdoc.kube.identity import EksIdentity, identify
+from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.pools import Pools
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin
-from kubectl_eksdoc.kube.target import Impersonation
-from kubectl_eksdoc.kube.target import Target
-from kubectl_eksdoc.kube.target import is_secret
-
+from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Surroundings, Target, is_secret
 
 # Which proxy stands between us and the server, by the rules kubectl follows.
 #

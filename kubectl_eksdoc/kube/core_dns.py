@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
-from kubectl_eksdoc.core.model.acts import RESTARTED_AT
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SELECTOR
-from kubectl_eksdoc.core.model.coredns import SERVICE
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
-from kubectl_eksdoc.core.model.pods import ENDED
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.kube.sending import Cautious
-from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
-from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.kube.sending import Tries
-from collections.abc import Callable, Collection, Mapping
 from urllib.parse import quote
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+
+from kubectl_eksdoc.core.model.acts import RESTARTED_AT
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.core.model.pods import ENDED, Pod
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.config import Access, connect
 from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.transport import in_order
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
-
+from kubectl_eksdoc.kube.sending import Cautious, Tries
+from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process, utc_now
+from kubectl_eksdoc.kube.transport import Transport, in_order
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"
@@ -146,8 +125,9 @@ def _told_at(meta: Mapping[str, Any]) -> datetime | None:
 
 # CoreDNS' pods of a live cluster: which there are, what their metrics say, and what they printed since a moment ago.
 #
-# Metrics are asked for by way of the API server (pods/proxy): nobody else reaches a pod's port from a laptop. The kubelet
-# counts the seconds of a log by its own clock, so that this machine's may be wrong (core/v1 PodLogOptions, sinceSeconds).
+# Metrics are asked for by way of the API server (pods/proxy): nobody else reaches a pod's port from a laptop. The
+# kubelet counts the seconds of a log by its own clock, so that this machine's may be wrong (core/v1 PodLogOptions,
+# sinceSeconds).
 
 
 GET_PROXY, GET_LOG = "get pods/proxy", "get pods/log"

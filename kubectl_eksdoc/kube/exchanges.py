@@ -5,25 +5,19 @@ Nothing is tried again here but with newer credentials, after a 401: then nothin
 
 from __future__ import annotations
 
+import io
 import random
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from time import monotonic
-import io
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode
+
 from kubectl_eksdoc.bounds import Bounds, TooLarge, within
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import NO_API
-from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.answers import shown
-from kubectl_eksdoc.kube.answers import breakdown
-from kubectl_eksdoc.kube.answers import never_sent
+from kubectl_eksdoc.kube.answers import NO_API, Answer, Incomplete, Refused, breakdown, never_sent, shown
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.credentials import Credential
 

@@ -15,20 +15,16 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timezone
 from math import inf
 from typing import Any
+
 from kubectl_eksdoc.bounds import PRINTED_BYTES, current, listen
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.held_secrets import hold, without_held
 from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin
-from kubectl_eksdoc.kube.target import Server
-import re
-from dataclasses import replace
-from kubectl_eksdoc.kube.target import ExecPlugin
-
+from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
 
 TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
 _KILL_S = 0.3

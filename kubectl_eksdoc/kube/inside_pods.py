@@ -7,47 +7,27 @@ log with very long lines the newest are cut off.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TypeVar
-from urllib.parse import quote
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.transport import in_order
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.single import NoSuchObject
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.placing import Marks
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.model.placing import PodStand
-from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.sending import Cautious
-from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.sent import Clock
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.kube.sending import Tries
+from typing import Any, TypeVar
+from urllib.parse import quote
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.placing import Marks, NotMade, Owner, PodStand
+from kubectl_eksdoc.core.model.pods import Container, LogOf
+from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.kube.answers import Absent as NotThere
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.config import Access, connect
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.sending import Cautious, Tries
+from kubectl_eksdoc.kube.sent import Clock
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.single import NoSuchObject
 
 T = TypeVar("T")
 

@@ -8,31 +8,22 @@ from __future__ import annotations
 
 import json
 from urllib.parse import quote
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Absent as NotThere
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects.karpenter import spot_event
-from kubectl_eksdoc.core.model.asked import Unknown
+
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import EVENTS, HISTORY_OF
-from kubectl_eksdoc.kube.single_objects import EVERY
-from kubectl_eksdoc.kube.single_objects import NamespaceLists
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.objects.changing import event
-from kubectl_eksdoc.objects.changing import revision
-
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.kube.answers import Absent as NotThere
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.single_objects import EVERY, NamespaceLists
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.objects.changing import event, revision
+from kubectl_eksdoc.objects.karpenter import spot_event
 
 LIST_EVENTS, GET_PROXY = "list events", "get pods/proxy"
 _REASONS = ("SpotInterrupted", "TerminatingOnInterruption")

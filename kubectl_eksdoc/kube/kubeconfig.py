@@ -7,40 +7,23 @@ Source: client-go `clientcmd`: ``--kubeconfig`` alone, else every existing file 
 
 from __future__ import annotations
 
+import base64
+import binascii
+import difflib
 import io
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.files import opened
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
-import base64
-import binascii
-import os
-from collections.abc import Mapping
-from typing import Any
-from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.target import ExecPlugin
-from kubectl_eksdoc.kube.target import Impersonation
-from kubectl_eksdoc.kube.target import Server
-from kubectl_eksdoc.kube.target import User
-import difflib
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlsplit
+
 from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import Impersonation
-from kubectl_eksdoc.kube.target import Server
-from kubectl_eksdoc.kube.target import Target
-from kubectl_eksdoc.kube.target import User
-
+from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Server, Surroundings, Target, User
+from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 

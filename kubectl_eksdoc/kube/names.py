@@ -8,18 +8,15 @@ from itertools import islice
 from urllib.parse import quote
 
 from kubectl_eksdoc.core.model import kinds, names
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.names import Kind, Name
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.journal.runs import HEAD
-from kubectl_eksdoc.kube.journal.runs import PART_LABEL
-from kubectl_eksdoc.kube.journal.runs import RUN_LABEL
-from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.journal.runs import HEAD, PART_LABEL, RUN_LABEL
+from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import text_at
+
+from kubectl_eksdoc.core.model.api_objects import Applied, Conflict, Conflicting, Doc, at, text_at
 from kubectl_eksdoc.core.model.permissions import opt_ins_of
-from kubectl_eksdoc.core.model.placing import OF_KIND
-from kubectl_eksdoc.core.model.placing import NotPlaced
-from kubectl_eksdoc.errors import Unauthorized
-from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
-import re
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import Applied
-from kubectl_eksdoc.core.model.api_objects import Conflict
-from kubectl_eksdoc.core.model.api_objects import Conflicting
+from kubectl_eksdoc.core.model.placing import OF_KIND, NotPlaced
 from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
+from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.kube.sent import MANAGER, Sent, refused
-
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
 
 _ESCALATES = "is attempting to grant RBAC permissions not currently held"
 """Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""

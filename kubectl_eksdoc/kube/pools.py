@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
+import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-from kubectl_eksdoc.bounds import BoundedResponse, current
-import ssl
-import tempfile
-import threading
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+from kubectl_eksdoc.bounds import BoundedResponse, current
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.target import Target
 
 if TYPE_CHECKING:
     import urllib3
-    import urllib3
 
 
-# The sockets of a pool of connections, remembered while they are open: who stops can cut what is under way. Answers
-# are read from them within `bounds`.
+# The sockets of a pool of connections, remembered while they are open: who stops can cut what is under way. Answers are
+# read from them within `bounds`.
 #
-# They are also kept alive: load balancers in front of API servers forget a connection on which nothing comes for minutes
-# (a network load balancer after 350 s), and tell nobody before it is used again.
+# They are also kept alive: load balancers in front of API servers forget a connection on which nothing comes for
+# minutes (a network load balancer after 350 s), and tell nobody before it is used again.
 
 
 IDLE_S, BETWEEN_S, PROBES = 20, 5, 4

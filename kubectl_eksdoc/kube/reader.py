@@ -10,27 +10,16 @@ from datetime import datetime
 from functools import partial
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
-from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.answers import Expired
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.answers import shown
+from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused, shown
 from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.identity import EksIdentity
-from kubectl_eksdoc.kube.transport import Paging
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.kube.transport import in_order
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Paging, Transport, in_order
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 

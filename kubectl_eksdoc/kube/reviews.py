@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.permissions import Review
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.permissions import Permission, Review
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.sent import Sender, Sent
 

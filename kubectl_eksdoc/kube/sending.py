@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import Lost
-from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.credentials import Credential
-from kubectl_eksdoc.kube.exchanges import Broken
-from kubectl_eksdoc.kube.exchanges import Exchanges
-from kubectl_eksdoc.kube.sent import JSON, Sent
-from kubectl_eksdoc.kube.pools import asked_before_each_byte
-from kubectl_eksdoc.kube.answers import status_of
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from kubectl_eksdoc.kube.sent import Clock, Sent
-from collections.abc import Mapping
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
+from kubectl_eksdoc.kube.answers import Answer, status_of
 from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.exchanges import Exchanges
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import real_timing
+from kubectl_eksdoc.kube.credentials import Credential
+from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Patience, real_timing
+from kubectl_eksdoc.kube.pools import asked_before_each_byte
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sent, refused
-
 
 Fence = Callable[[], object]
 """Raises LockLost where nothing must be sent any more. Asked from several threads."""

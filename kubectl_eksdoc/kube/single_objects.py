@@ -3,58 +3,23 @@
 from __future__ import annotations
 
 import json
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
-import json
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Expired
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.transport import Paging
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.transport import Transport
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.kube.answers import Expired
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.transport import Paging
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects.single import NoJson, decode
-import json
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import NODE_CLASSES
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import NODE_CLASSES, Resource
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NoSuchObject
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.answers import Expired, NotServed, Refused
+from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, refused
-from kubectl_eksdoc.kube.transport import Transport
-
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.objects.single import NoJson, decode
 
 VERB = "get"
 _HINT = "Is this the address of a Kubernetes API?"
@@ -164,8 +129,8 @@ def _page(body: bytes, resource: Resource) -> tuple[list[Doc], str]:
 
 # Lists of a live cluster of which the server sends the metadata alone.
 #
-# Source: kubernetes.io, "Kubernetes API Concepts" (alternate representations; PartialObjectMetadata): every resource has
-# it, and no right is needed but that to list.
+# Source: kubernetes.io, "Kubernetes API Concepts" (alternate representations; PartialObjectMetadata): every resource
+# has it, and no right is needed but that to list.
 
 
 LIST_METADATA_VERB = "list"
@@ -210,7 +175,9 @@ def _first(
     return oldest, _metadata_lists_page(transport, oldest, query, namespace)
 
 
-def _metadata_lists_page(transport: Transport, form: Resource, query: Mapping[str, str], namespace: str) -> tuple[list[Doc], str, int]:
+def _metadata_lists_page(
+    transport: Transport, form: Resource, query: Mapping[str, str], namespace: str
+) -> tuple[list[Doc], str, int]:
     """Its objects, the token of the next one, and its bytes."""
     right = f"{LIST_METADATA_VERB} {form.full_name}"
     body = transport.get(form.path_in(namespace), query, right, accept=ACCEPT).body

@@ -6,19 +6,17 @@ show in `repr`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from kubectl_eksdoc.core.rules.addresses import address
 import os
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TextIO
+from typing import Any, TextIO
+
 from kubectl_eksdoc.bounds import ReadTime
+from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.kube.credentials import Sharing
 
 

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from math import inf
+from time import monotonic
+from typing import TypeVar
+
 from kubectl_eksdoc.bounds import Bounds, Late, in_time
 from kubectl_eksdoc.core.model.connection import Waiting
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.kube import answers as refusals
-from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.answers import ReadTimeout
+from kubectl_eksdoc.kube import answers
+from kubectl_eksdoc.kube.answers import Answer, ReadTimeout, Refused
 from kubectl_eksdoc.kube.config import Access
-from kubectl_eksdoc.kube.exchanges import Broken
-from kubectl_eksdoc.kube.exchanges import Exchanges
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.kube.exchanges import real_timing
+from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Patience, Timing, real_timing
 from kubectl_eksdoc.kube.target import utc_now
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from typing import TypeVar
-from math import inf
-from time import monotonic
-from kubectl_eksdoc.kube.answers import Refused
-
 
 TELL_S = 60.0
 """So often it is told that a server is waited for."""
@@ -114,7 +106,7 @@ class Transport:
             if answer.status not in _AGAIN or (often and not waits.on(f"the server answered {answer.status}")):
                 if 200 <= answer.status < 300 and (answer.is_text if of_text else answer.is_json):
                     return answer
-                raise refusals.error_of(self.access, answer, path, right, tried, "plain text" if of_text else "JSON")
+                raise answers.error_of(self.access, answer, path, right, tried, "plain text" if of_text else "JSON")
             asked = answer.retry_after(utc_now())
             own = patience.pause_s(tried, self._timing.chance())
             self._pause(own if asked is None else min(asked, patience.longest_retry_after))
@@ -210,8 +202,8 @@ def _run(future: Future[Result], work: Callable[[Item], Result], item: Item) -> 
 
 # The pages of one list: they must come to an end.
 #
-# Source: kubernetes.io, "Kubernetes API Concepts" (retrieving large results sets in chunks): a continue token stands for
-# the rest of a list, and only a page that was filtered has no objects and a token.
+# Source: kubernetes.io, "Kubernetes API Concepts" (retrieving large results sets in chunks): a continue token stands
+# for the rest of a list, and only a page that was filtered has no objects and a token.
 
 
 MOST_EMPTY = 100

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
+
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.names import Name
 from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.core.rules.addresses import without_user
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
-from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import Server
-from collections.abc import Iterable
-from contextlib import suppress
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.names import Name
-from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube import kubeconfig
-from kubectl_eksdoc.kube import kubeconfig as entries
-from kubectl_eksdoc.kube.kubeconfig import choose
-from kubectl_eksdoc.kube.identity import EksIdentity
-from kubectl_eksdoc.kube.identity import identify
-from kubectl_eksdoc.kube.kubeconfig import Kubeconfig
-from kubectl_eksdoc.kube.target import Surroundings
-
+from kubectl_eksdoc.kube.identity import EksIdentity, identify
+from kubectl_eksdoc.kube.kubeconfig import Kubeconfig, choose
+from kubectl_eksdoc.kube.target import Server, Surroundings
 
 _LARGEST_CA = 1 << 20
 
@@ -87,7 +77,7 @@ def kubeconfig_names_contexts(path: str, around: Surroundings) -> tuple[Name, ..
     for name, entry in sorted(config.contexts.items()):
         cluster = ""
         with suppress(ConfigError):
-            cluster = entries.text(entry.fields, "cluster")
+            cluster = kubeconfig.text(entry.fields, "cluster")
         now = "the current one" if name == config.current_context else ""
         found.append(Name(name, ", ".join(filter(None, (now, cluster if cluster != name else "")))))
     return tuple(found)

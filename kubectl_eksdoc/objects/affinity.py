@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.placement import NodeTerm, PodTerm, Spread
 from kubectl_eksdoc.core.model.selectors import Requirement
-from kubectl_eksdoc.objects.structs import Texts
-from kubectl_eksdoc.objects.structs import selector
-from kubectl_eksdoc.objects.structs import Expression
-from kubectl_eksdoc.objects.structs import LabelSelector
-from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import Expression, LabelSelector, Lean, Texts, selector
 
 
 class Term(Lean):

@@ -11,18 +11,14 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Release, WrittenObject
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
 from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.pods import LogOf
 
 KIND, VERSION = "ClusterAnswers", 1
 

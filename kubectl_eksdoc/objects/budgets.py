@@ -5,17 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.objects.structs import amount
-from kubectl_eksdoc.objects.structs import condition
-from kubectl_eksdoc.objects.structs import newest_of
-from kubectl_eksdoc.objects.structs import selector
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Condition
-from kubectl_eksdoc.objects.structs import LabelSelector
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
-from kubectl_eksdoc.objects.structs import Time
+from kubectl_eksdoc.objects.structs import (
+    Condition,
+    LabelSelector,
+    Lean,
+    Meta,
+    Object,
+    Time,
+    amount,
+    condition,
+    newest_of,
+    selector,
+)
 
 
 class BudgetMeta(Meta):

@@ -11,7 +11,6 @@ from typing import Any
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.objects import budgets, clusterwide, karpenter, network, nodes, pods, storage, workloads
-from kubectl_eksdoc.objects import clusterwide
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Object
 

@@ -9,25 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
+
 import msgspec
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
+from kubectl_eksdoc.core.model.changes import EventTold, Revision
+from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects.structs import RawError
+from kubectl_eksdoc.core.rules.keeping import hidden
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import ListMeta
-from kubectl_eksdoc.objects.structs import ListOf
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.changes import EventTold, Revision
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.rules.keeping import hidden
-from kubectl_eksdoc.objects.structs import moment
+from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError, moment
 
 
 class What(Enum):
@@ -166,8 +159,8 @@ def _number(text: str | None, origin: str, kind: str, meta: Meta | None = None) 
 
 # Revisions of pod templates and Events, of API objects that may lack anything.
 #
-# Source of the shapes: apps/v1 ReplicaSet and ControllerRevision, core/v1 Event (with ``series`` and ``eventTime`` where
-# it was written by events.k8s.io).
+# Source of the shapes: apps/v1 ReplicaSet and ControllerRevision, core/v1 Event (with ``series`` and ``eventTime``
+# where it was written by events.k8s.io).
 
 
 _REVISION = "deployment.kubernetes.io/revision"

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from kubectl_eksdoc.core.model.cluster import EniConfig
-from kubectl_eksdoc.core.model.cluster import Lease
-from kubectl_eksdoc.core.model.cluster import Namespace
-from kubectl_eksdoc.core.model.cluster import PriorityClass
-from kubectl_eksdoc.core.model.cluster import SecurityGroupPolicy
-from kubectl_eksdoc.objects.structs import newest
-from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
-from kubectl_eksdoc.objects.structs import Time
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_usage import ApiService
-from kubectl_eksdoc.core.model.api_usage import Callee
-from kubectl_eksdoc.core.model.api_usage import DefinedVersion
-from kubectl_eksdoc.core.model.api_usage import Definition
-from kubectl_eksdoc.objects.structs import condition
-from kubectl_eksdoc.objects.structs import newest_of
+
+from kubectl_eksdoc.core.model.api_usage import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.core.model.cluster import EniConfig, Lease, Namespace, PriorityClass, SecurityGroupPolicy
 from kubectl_eksdoc.objects.network import ClientConfig, ServiceRef
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Condition
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest, newest_of
 
 
 class NamespaceStatus(Lean):

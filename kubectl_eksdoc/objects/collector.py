@@ -12,12 +12,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import LeftOut
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, LeftOut, Source
 from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
-from kubectl_eksdoc.objects.structs import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.identities import References, Uids, identity_of
 from kubectl_eksdoc.objects.identities import note as uids_note
@@ -25,11 +21,7 @@ from kubectl_eksdoc.objects.nodes import identity_from
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.single import document
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import ListMeta
-from kubectl_eksdoc.objects.structs import ListOf
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object, RawError
 
 __all__ = ["BadObject", "Collector", "Page", "identity_from"]
 

@@ -7,12 +7,9 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.pods import TOLD_VARIABLES
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import Runs
+from kubectl_eksdoc.core.model.pods import TOLD_VARIABLES, Container, Runs
 from kubectl_eksdoc.objects.single import NoSuchObject
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
 
 class Variable(Lean):

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
-from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import document
-from collections.abc import Callable, Collection, Mapping
-import msgspec
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoSuchObject
-from kubectl_eksdoc.objects.structs import Object
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
-from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import document
-from kubectl_eksdoc.objects.karpenter import spot_event
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
-from kubectl_eksdoc.core.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
-from kubectl_eksdoc.objects.changing import event
-from kubectl_eksdoc.objects.changing import revision
-from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import document
 
+import msgspec
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
+from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.core.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
+from kubectl_eksdoc.core.model.pods import Container, LogOf
+from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.objects.changing import event, revision
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.karpenter import spot_event
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import NoSuchObject, document
+from kubectl_eksdoc.objects.structs import Object
 
 # Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is.
 

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold
 from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from collections.abc import Callable, Sequence
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS
-from kubectl_eksdoc.objects import manifests as helm_releases
-from kubectl_eksdoc.objects.manifests import Kept
+from kubectl_eksdoc.objects import manifests
+from kubectl_eksdoc.objects.manifests import Kept, has_managed_fields, written_object
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
 from kubectl_eksdoc.objects.single import document
-from kubectl_eksdoc.objects.manifests import has_managed_fields
-from kubectl_eksdoc.objects.manifests import written_object
-
 
 T = TypeVar("T")
 
@@ -156,10 +143,10 @@ class HeldApis(RawObjects):
         """Only those of Helm are opened, and of these what their release needs is kept."""
         self._secrets = True
         doc = document(raw) if b"helm" in raw else None
-        of = None if doc is None else helm_releases.kept(doc)
-        if doc is not None and of is not None and doc.get("type") == helm_releases.TYPE:
+        of = None if doc is None else manifests.kept(doc)
+        if doc is not None and of is not None and doc.get("type") == manifests.TYPE:
             held = doc  # decoded once it is known which revisions count
-            self._kept[of] = lambda: helm_releases.release(of, held)
+            self._kept[of] = lambda: manifests.release(of, held)
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
         """Of each of them; of one without any object in the dump nothing is known, unless the dump is `complete`."""
@@ -178,7 +165,7 @@ class HeldApis(RawObjects):
         """Of Helm, each in the revision that counts."""
         if not self._secrets and not self._complete:
             return Unknown(f"{self._where} holds no Secrets, in which Helm keeps its releases")
-        return tuple(self._kept[each]() for each in helm_releases.latest(self._kept))
+        return tuple(self._kept[each]() for each in manifests.latest(self._kept))
 
     def count(self, metrics: str) -> None:
         """What an API server answers to ``/metrics``."""

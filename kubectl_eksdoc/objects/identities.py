@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Job, Workload
 
 Owned = TypeVar("Owned", Pod, Workload, Job)

@@ -8,15 +8,13 @@ from difflib import get_close_matches
 import msgspec
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector, who
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import Header, Item
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
+from kubectl_eksdoc.objects.structs import Lean, Meta
 
 CRD_GROUP, CRD_KIND, CRD_PLURAL = "apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"
 TELL_EVERY = 1000

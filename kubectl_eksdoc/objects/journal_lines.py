@@ -7,37 +7,31 @@ of an entry that is not known here, is dropped with a word and takes no other wi
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
-from typing import Any, NoReturn
-import msgspec
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.model.journal import Timed
 import codecs
 import json
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
 from datetime import datetime, timezone
-from typing import NoReturn
-import msgspec
-from kubectl_eksdoc.core.model.snapshots import API_VERSION
-from kubectl_eksdoc.core.model.snapshots import DRAIN_RUN
-from kubectl_eksdoc.core.model.snapshots import DRAIN_RUN_EVENT
-from kubectl_eksdoc.core.model.journal import RunEnd
-from kubectl_eksdoc.core.model.journal import RunEvent
-from kubectl_eksdoc.core.model.journal import RunEvents
-from typing import Any
-import msgspec
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
-from kubectl_eksdoc.core.model.snapshots import Scene
-from kubectl_eksdoc.core.model.snapshots import Snapshot
+from typing import Any, NoReturn
 
+import msgspec
+
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.journal import (
+    Begun,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Result,
+    RunEnd,
+    RunEvent,
+    RunEvents,
+    Timed,
+)
+from kubectl_eksdoc.core.model.snapshots import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, Scene, Snapshot
+from kubectl_eksdoc.core.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
 
 FORMAT = 1
 
@@ -200,7 +194,9 @@ def _document(text: bytes) -> RunEvent | RunEnd:
             return _end(msgspec.convert(document, _Run))
         return _event(msgspec.convert(document, _Event))
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:
-        raise _EventLinesStrange(f"its {kind} is not as this version writes it: {str(error)[:_LONGEST_SHOWN]}") from error
+        raise _EventLinesStrange(
+            f"its {kind} is not as this version writes it: {str(error)[:_LONGEST_SHOWN]}"
+        ) from error
 
 
 def _event(event: _Event) -> RunEvent:

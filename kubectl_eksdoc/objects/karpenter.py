@@ -7,19 +7,16 @@ read here). AWSNodeTemplate and Provisioner, which came before, are not read.
 from __future__ import annotations
 
 from datetime import datetime
+
 import msgspec
+
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import NodeClass
-from kubectl_eksdoc.core.model.cluster import NodePool
-from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.objects.structs import moment
+from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import Lean, Meta, Object, moment
 
 
 class ClassRef(Lean):

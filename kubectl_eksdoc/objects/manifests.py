@@ -7,38 +7,23 @@ object, and aliases grow nothing. Documents are cut where a line begins with ``-
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.api_usage import Document
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Unread
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.yaml_events import TooDeep, events_of
-import binascii
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+
 import msgspec
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Release
+
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at, text_at
+from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release, Unread, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.objects.structs import Lean
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.rules.upgrades.written_versions import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
 from kubectl_eksdoc.objects.single import NoJson, decode
-
+from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.yaml_events import TooDeep, events_of
 
 DEEPEST = 50
 """Levels of Lists in Lists, of which kubectl makes one."""

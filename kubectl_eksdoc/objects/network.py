@@ -15,12 +15,8 @@ from kubectl_eksdoc.core.model.network import (
     WebhookRule,
 )
 from kubectl_eksdoc.core.model.selectors import EVERYTHING
-from kubectl_eksdoc.objects.structs import selector
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import LabelSelector
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import LabelSelector, Lean, Meta, Object, selector
 
 SERVICE_OF_SLICE = "kubernetes.io/service-name"
 

@@ -7,22 +7,15 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model import journal as run_notes
+from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.journal import is_run_id
+from kubectl_eksdoc.core.model.journal import RunNote, is_namespace, is_run_id
 from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
 from kubectl_eksdoc.core.model.placement import PODS
-from kubectl_eksdoc.core.model.journal import RunNote
-from kubectl_eksdoc.core.model.journal import is_namespace
-from kubectl_eksdoc.objects.structs import condition
-from kubectl_eksdoc.objects.structs import newest_of
 from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Condition
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, condition, newest_of
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
 

@@ -20,13 +20,9 @@ from kubectl_eksdoc.core.model.placement import (
 )
 from kubectl_eksdoc.core.model.placement import NodeTerm as Term
 from kubectl_eksdoc.objects.affinity import AffinityEntry, SpreadEntry, node_terms, pod_terms, spreads
-from kubectl_eksdoc.objects.structs import MOST
-from kubectl_eksdoc.objects.structs import RawCache
-from kubectl_eksdoc.objects.structs import Texts
 from kubectl_eksdoc.objects.pod_details import Calling
 from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts, requests
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Lean
+from kubectl_eksdoc.objects.structs import MOST, NO_RAW, Lean, RawCache, Texts
 
 Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
 NO_DEMAND: Affinity = (None, (), ())

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import msgspec
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
-from kubectl_eksdoc.core.model.workloads import NO_HOST_FILES, HostFiles
-from kubectl_eksdoc.objects.structs import RawCache
-from kubectl_eksdoc.objects.structs import Texts
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Lean
-from collections.abc import Iterable, Iterator
-import msgspec
-from kubectl_eksdoc.core.model.pods import Asks
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import Probe
-from kubectl_eksdoc.objects.structs import RawError
-from kubectl_eksdoc.objects.structs import placed
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Lean
 import re
-from collections.abc import Sequence
-import msgspec
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.objects.structs import MOST
-from kubectl_eksdoc.objects.structs import Texts
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Lean
+from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
+from kubectl_eksdoc.core.model.pods import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
+from kubectl_eksdoc.core.model.workloads import NO_HOST_FILES, HostFiles
+from kubectl_eksdoc.objects.structs import MOST, NO_RAW, Lean, RawCache, RawError, Texts, placed
 
 # What of their node's files pod templates mount: their hostPaths, and which sockets their containers name.
 

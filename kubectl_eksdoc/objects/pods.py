@@ -7,31 +7,21 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model import pods as facts
-from kubectl_eksdoc.core.model.pods import POD_ENI
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import asks_for_branch
-from kubectl_eksdoc.objects.pod_details import branch
-from kubectl_eksdoc.objects.structs import RawError
-from kubectl_eksdoc.objects.structs import placed
-from kubectl_eksdoc.objects.pod_details import HostPath
-from kubectl_eksdoc.objects.structs import quickly
+from kubectl_eksdoc.core.model import pods
+from kubectl_eksdoc.core.model.pods import POD_ENI, Branch, asks_for_branch
 from kubectl_eksdoc.objects.placement import PlacingSpec
+from kubectl_eksdoc.objects.pod_details import HostPath, branch
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
-from kubectl_eksdoc.objects.structs import Time
+from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, RawError, Time, placed, quickly
 
 
 class JudgedAnnotations(
     Lean,
     rename={
-        "mirror": facts.MIRROR,
-        "do_not_disrupt": facts.DO_NOT_DISRUPT,
-        "do_not_evict": facts.DO_NOT_EVICT,
-        "safe_to_evict": facts.SAFE_TO_EVICT,
+        "mirror": pods.MIRROR,
+        "do_not_disrupt": pods.DO_NOT_DISRUPT,
+        "do_not_evict": pods.DO_NOT_EVICT,
+        "safe_to_evict": pods.SAFE_TO_EVICT,
         "pod_eni": POD_ENI,
     },
 ):
@@ -132,7 +122,7 @@ class ContainerStatus(Lean):
     state: ContainerState | None = None
 
 
-_make_pod = quickly(facts.Pod)
+_make_pod = quickly(pods.Pod)
 _NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
 _NO_ANNOTATIONS: dict[str, str] = {}
 _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
@@ -143,7 +133,7 @@ _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
 """Why an init container stands still without anything being wrong with it."""
 
 
-def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
+def pod(given: PodObject, share: Sharing) -> tuple[pods.Pod, datetime | None]:
     """The fact, and the newest time the object tells.
 
     Raises:
@@ -210,36 +200,36 @@ def _annotations(given: JudgedAnnotations | None, share: Sharing) -> dict[str, s
     if given is None:
         return _NO_ANNOTATIONS
     pairs = (
-        (facts.MIRROR, given.mirror),
-        (facts.DO_NOT_DISRUPT, given.do_not_disrupt),
-        (facts.DO_NOT_EVICT, given.do_not_evict),
-        (facts.SAFE_TO_EVICT, given.safe_to_evict),
+        (pods.MIRROR, given.mirror),
+        (pods.DO_NOT_DISRUPT, given.do_not_disrupt),
+        (pods.DO_NOT_EVICT, given.do_not_evict),
+        (pods.SAFE_TO_EVICT, given.safe_to_evict),
     )
     return {key: share.text(value) for key, value in pairs if value is not None}
 
 
-def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[facts.Volume, ...]:
-    found: list[facts.Volume] = []
+def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[pods.Volume, ...]:
+    found: list[pods.Volume] = []
     for volume in given:
         name = volume.name or ""
         if volume.empty_dir is not None:
             limit = volume.empty_dir.size_limit
             size = "" if limit is None else share.text(str(limit))
             medium = share.text(volume.empty_dir.medium)
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.EMPTY_DIR, medium, size))
+            found.append(pods.Volume(share.text(name), pods.VolumeKind.EMPTY_DIR, medium, size))
         elif volume.host_path is not None:
             path, kind = share.text(volume.host_path.path), share.text(volume.host_path.type)
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.HOST_PATH, path, path_type=kind))
+            found.append(pods.Volume(share.text(name), pods.VolumeKind.HOST_PATH, path, path_type=kind))
         elif volume.persistent_volume_claim is not None:
             claim = volume.persistent_volume_claim.claim_name or ""
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, claim))
+            found.append(pods.Volume(share.text(name), pods.VolumeKind.CLAIM, claim))
         elif volume.ephemeral is not None:
             # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
             claim = f"{pod_name}-{name}"
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.EPHEMERAL, claim))
+            found.append(pods.Volume(share.text(name), pods.VolumeKind.EPHEMERAL, claim))
         elif volume.aws_elastic_block_store is not None:
             disk = volume.aws_elastic_block_store.volume_id or ""
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.AWS_EBS, disk))
+            found.append(pods.Volume(share.text(name), pods.VolumeKind.AWS_EBS, disk))
     return tuple(found)
 
 

@@ -11,8 +11,7 @@ from datetime import timedelta
 import msgspec
 
 from kubectl_eksdoc.core.model.workloads import RebootLock
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Time
+from kubectl_eksdoc.objects.structs import Lean, Time
 
 _SECOND_NS = 1_000_000_000
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Toleration
+from kubectl_eksdoc.core.model.pods import Owner, Toleration
 from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
-from kubectl_eksdoc.objects.structs import RawCache
-from kubectl_eksdoc.objects.structs import Texts
-from kubectl_eksdoc.objects.pod_details import Callers
-from kubectl_eksdoc.objects.structs import selector
-from kubectl_eksdoc.objects.pod_details import Hosting
 from kubectl_eksdoc.objects.placement import Placing
-from kubectl_eksdoc.objects.structs import LabelSelector
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import OwnerRef
+from kubectl_eksdoc.objects.pod_details import Callers, Hosting
+from kubectl_eksdoc.objects.structs import LabelSelector, Lean, OwnerRef, RawCache, Texts, selector
 
 
 class TolerationEntry(Lean):

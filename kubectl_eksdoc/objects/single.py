@@ -9,9 +9,9 @@ import msgspec
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects.structs import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import RawError
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
 """A document as the bytes of its JSON, keys in the order they have."""

@@ -10,10 +10,7 @@ from kubectl_eksdoc.core.model.nodes import HOSTNAME
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.objects.affinity import NodeSelector, Term, node_terms
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Expression
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object
 
 ZONES = frozenset(
     {

@@ -5,21 +5,16 @@ Go reads null as "absent" everywhere, and some lists print null, so every field 
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Generic, TypeVar
-import msgspec
-from collections.abc import Callable
-from dataclasses import MISSING, field, fields, make_dataclass
-from typing import Any, ParamSpec, TypeVar
-from collections.abc import Callable
-from typing import Generic, TypeVar
-import msgspec
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, field, fields, make_dataclass
 from datetime import datetime
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar
+
+import msgspec
+
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector, from_parts
-
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """RFC 3339 with an offset: times without one cannot be compared with the others."""

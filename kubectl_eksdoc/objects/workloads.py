@@ -19,16 +19,10 @@ from kubectl_eksdoc.core.model.workloads import (
     Job,
     Workload,
 )
-from kubectl_eksdoc.objects.structs import holds
-from kubectl_eksdoc.objects.structs import newest_of
 from kubectl_eksdoc.objects.pod_details import HostingSpec
 from kubectl_eksdoc.objects.reboot_locks import reboot_locks
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import NO_RAW
-from kubectl_eksdoc.objects.structs import Condition
-from kubectl_eksdoc.objects.structs import Lean
-from kubectl_eksdoc.objects.structs import Meta
-from kubectl_eksdoc.objects.structs import Object
+from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, holds, newest_of
 
 
 class TemplateMeta(Lean):

@@ -8,8 +8,7 @@ from hashlib import sha256
 from html import escape
 
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import clean
 
 TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "open"}

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import age, between, duration, rfc3339, shown
 
 UNKNOWN = "unknown"
 

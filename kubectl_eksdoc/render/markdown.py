@@ -7,18 +7,13 @@ reference to an issue.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import clean
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.render.identity import UNKNOWN, named
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.text import rfc3339
-
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.text import clean, rfc3339
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _OPENING = re.compile(r"^(\s*)(?:([-+#=:])|(\d+)([.)])(?=\s|$))")

@@ -7,17 +7,14 @@ Never here: what one page alone says, markup made without `render.html`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from kubectl_eksdoc.render.html import Html, command, el, folded, put
-from kubectl_eksdoc.render.text import counted
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.render.html import BREAK, Html, el, lines, page, put
+from kubectl_eksdoc.render.html import BREAK, Html, command, el, folded, lines, page, put
 from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import rfc3339
-
+from kubectl_eksdoc.render.text import counted, rfc3339
 
 # Commands that one click selects, and advice with its flags kept whole.
 

@@ -11,25 +11,21 @@ from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, cast, get_args, get_origin
+
 from msgspec import UNSET as UNSET
 from msgspec import Meta as Meta
 from msgspec import Struct, defstruct, structs, to_builtins
 from msgspec import UnsetType as UnsetType
 from msgspec import field as field
+
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.findings import Severity, Status, When
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.model.snapshots import API_VERSION
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.render.encode import plain_value
 from kubectl_eksdoc.render.text import rfc3339
-from typing import Annotated, Any, Literal
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.kinds import ReadState
-
 
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]

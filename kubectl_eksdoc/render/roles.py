@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.render.encode import Json, to_yaml
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.plan.in_cluster import Errand
-from kubectl_eksdoc.core.plan.in_cluster import KINDS
-from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
-from kubectl_eksdoc.render.text import clean
-from collections.abc import Callable, Iterable
-from typing import TypeVar
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.selectors import Selector
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.plan.in_cluster import KINDS, Errand
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look
-from collections.abc import Collection, Iterable
-from kubectl_eksdoc.core.model.selectors import Selector
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.render.encode import Json, to_yaml
-
+from kubectl_eksdoc.render.text import clean
 
 _API = "rbac.authorization.k8s.io/v1"
 

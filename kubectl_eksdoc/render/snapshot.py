@@ -8,33 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Any, Literal, Protocol
+
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.permissions import how_to
-from kubectl_eksdoc.core.model.snapshots import Scene
-from kubectl_eksdoc.core.model.snapshots import Snapshot
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-from typing import Annotated, Any, Literal
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import rfc3339
-
+from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, metadata
+from kubectl_eksdoc.render.tables import MARGIN, Column, Title, drawn, told
+from kubectl_eksdoc.render.text import rfc3339, shown, wrap
 
 # What is shown of a snapshot.
 
@@ -80,19 +65,19 @@ class SnapshotView:
 
 
 def _table(view: SnapshotView, look: Look) -> str:
-    pass  # REMOVED
+    # REMOVED
 
     return table(view, look, full=False)
 
 
 def _wide(view: SnapshotView, look: Look) -> str:
-    pass  # REMOVED
+    # REMOVED
 
     return table(view, look, full=True)
 
 
 def _result(view: SnapshotView) -> object:
-    pass  # REMOVED
+    # REMOVED
 
     return SnapshotResult.of(view)
 

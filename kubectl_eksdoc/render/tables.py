@@ -5,27 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Callable, Sequence
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
 
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import cut, shown, wrap
 
 _GAP = 2
 

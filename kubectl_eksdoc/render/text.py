@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from kubectl_eksdoc.render.look import Look
 from datetime import datetime, timedelta, timezone
 
+from kubectl_eksdoc.render.look import Look
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 

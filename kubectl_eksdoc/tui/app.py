@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
-from kubectl_eksdoc.tui.shell import FirstScreen
+from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Opening
 
 if TYPE_CHECKING:  # `_load` brings them
-    from kubectl_eksdoc.tui.shell import OfflineScreen
-    from kubectl_eksdoc.tui.reader import Contexts
-    from kubectl_eksdoc.tui.reader import Denied
-    from kubectl_eksdoc.tui.reader import HaveRead
-    from kubectl_eksdoc.tui.reader import Noticed
-    from kubectl_eksdoc.tui.reader import NotRead
-    from kubectl_eksdoc.tui.reader import Progressed
-    from kubectl_eksdoc.tui.reader import Reader
-    from kubectl_eksdoc.tui.reader import Remembered
+    from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
     from kubectl_eksdoc.tui.rights import RightsScreen
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
@@ -116,7 +109,7 @@ class EksdocApp(Framed):
         if offline is not None:
             offline.show(told, model)
         elif (model.facts is None or model.old) and not self._looks_away:
-            from kubectl_eksdoc.tui.shell import OfflineScreen
+            from kubectl_eksdoc.tui.offline import OfflineScreen
 
             self.push_screen(OfflineScreen(self.opening, told, model))
 
@@ -139,7 +132,7 @@ class EksdocApp(Framed):
 
     @property
     def _offline(self) -> OfflineScreen | None:
-        from kubectl_eksdoc.tui.shell import OfflineScreen
+        from kubectl_eksdoc.tui.offline import OfflineScreen
 
         return next((screen for screen in self.screen_stack if isinstance(screen, OfflineScreen)), None)
 

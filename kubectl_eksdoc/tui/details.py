@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Status, When
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.render.drain.evidence import evidence
@@ -17,13 +16,10 @@ from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SI
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, duration
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
-from kubectl_eksdoc.tui.sheets.sheet import once_a_view
 from kubectl_eksdoc.tui.sheets.pods import Listed
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.sheets.sheet import Line, once_a_view, text_of
 
 _MOST = 40
 

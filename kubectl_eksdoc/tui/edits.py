@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
-from kubectl_eksdoc.tui import knobs as form
 from kubectl_eksdoc.tui.choice import Choice
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.nodes import IMAGE
-
 
 Edited = Choice | str
 
@@ -59,7 +56,7 @@ def grace(model: Model, by: int) -> Edited:
 
 def turned(model: Model, knob_id: str, by: int) -> Edited:
     """A knob of the form."""
-    knob = form.BY_ID[knob_id]
+    knob = knobs.BY_ID[knob_id]
     policy = knob.turned(model.choice.ask.policy, by, len(model.choice.ask.marked))
     return _turned(model, policy, f"{knob.name}: {knob.said(policy)}")
 

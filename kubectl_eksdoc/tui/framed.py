@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import select
-from typing import IO, Any, cast
-from textual.drivers.linux_driver import LinuxDriver
-from collections.abc import Mapping
-from textual.theme import Theme
-from collections.abc import Sequence
-from textual.widgets import Static
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar, cast
+
 from textual.app import App
 from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter, NoColor
 from textual.notifications import Notify
 from textual.screen import ModalScreen
+from textual.theme import Theme
+from textual.widgets import Static
+
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
-
 
 # The terminal that the screens are in, which may go away under them: Textual by itself would wait for it for ever, and
 # a run would go on that nobody sees.
@@ -210,7 +208,7 @@ class Framed(App[int]):
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver":  # of macOS, too; not of Windows
             return usual
-        pass  # REMOVED
+        # REMOVED
 
         return TerminalDriver
 

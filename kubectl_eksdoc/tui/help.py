@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import Input
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.tui.keymap import Keymap
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.keymap import Part
-from kubectl_eksdoc.tui.sheets.sheet import padded
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.widgets.panel import Prose
 from collections.abc import Sequence
 from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.tui.keymap import Keymap, Page, Part
+from kubectl_eksdoc.tui.sheets.sheet import Line, Sheet, of_rows, padded
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 MOTION = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
 MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))

@@ -15,8 +15,8 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
-from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.keymap import Keymap
+from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable

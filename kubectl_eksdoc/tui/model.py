@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.snapshots import LastView
 from kubectl_eksdoc.core.plan.drain.what_if import Preview
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.seen import Seen
-from kubectl_eksdoc.tui.sheets.nodes import faulty
-from kubectl_eksdoc.tui.sheets.nodes import like
-from kubectl_eksdoc.tui.sheets.nodes import NodeFacts
-from kubectl_eksdoc.tui.sheets.nodes import facts_of_last
-from kubectl_eksdoc.tui.sheets.nodes import in_order
+from kubectl_eksdoc.tui.sheets.nodes import NodeFacts, facts_of_last, faulty, in_order, like
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,26 +7,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.core.plan.drain.targets import natural, select
-from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
-from kubectl_eksdoc.core.plan.drain.what_if import WhatIf
-from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.render.drain.given import as_given
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.choice import Ask
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.permissions import Needs, Permission
     from kubectl_eksdoc.core.model.snapshots import LastView
-    from kubectl_eksdoc.core.model.permissions import Needs
-    from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.tui.run.state import Desk
-
 
 Progress = Callable[[str, int], None]
 
@@ -72,40 +61,3 @@ class Opening:
     keys: Mapping[str, str] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     needs: Callable[[], Needs] | None = None
-
-
-# What was named when the screens were opened, and what a choice is called on a command line.
-
-
-class Given:
-    """Mutable: what was named is asked for once, when the cluster is read."""
-
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
-        self._targeting = Targeting()
-
-    def first_marks(self, cluster: Cluster) -> frozenset[str]:
-        """The nodes that are marked at first. Raises UsageError: one of them is not there."""
-        self._targeting = self._opening.targeting()
-        return self._named(cluster)
-
-    def view_of(self, cluster: Cluster, ask: Ask, kept: WhatIf) -> DrainView:
-        """In the planner's thread."""
-        options = as_given(self.targeting_of(cluster, ask), ask.policy)
-        assumed = with_assumed_budgets(cluster, ask.policy)
-        return DrainView(kept.plan, assumed, options, reached_by=self._opening.reached_by(cluster))
-
-    def _named(self, cluster: Cluster) -> frozenset[str]:
-        if self._targeting.empty:
-            return frozenset()
-        pools = (pool.name for pool in cluster.node_pools)
-        return frozenset(node.name for node in select(cluster.nodes, self._targeting, pools))
-
-    def targeting_of(self, cluster: Cluster, ask: Ask) -> Targeting:
-        """As it was given at the start while it still means the same nodes; else by name."""
-        try:
-            if ask.marked and self._named(cluster) == ask.marked:
-                return self._targeting
-        except EksdocError:
-            pass  # what was named is gone: those that are there are named one by one
-        return Targeting(names=tuple(sorted(ask.marked, key=natural)))

@@ -6,59 +6,19 @@ Never here: what a key does (`tui.screen`), what stands in a row (`tui.sheets`).
 
 from __future__ import annotations
 
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import text_sheet
-from textual.containers import Vertical
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from textual.app import ComposeResult
-from kubectl_eksdoc.render.drain.groups import Group
-from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import budgets as blockers
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from textual.app import ComposeResult
-from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import budgets
-from kubectl_eksdoc.tui.sheets import budgets as unguarded
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from textual.app import ComposeResult
-from textual.containers import Horizontal
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
-from kubectl_eksdoc.tui.sheets import nodes as narrowing
-from kubectl_eksdoc.tui.sheets import nodes as order
-from kubectl_eksdoc.tui.sheets.sheet import text_sheet
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from textual.app import ComposeResult
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import pods
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from textual.app import ComposeResult
-from kubectl_eksdoc.tui import details
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import waves
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from textual.app import ComposeResult
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets import waves
-from kubectl_eksdoc.tui.sheets import waves as what_if
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from textual.containers import Horizontal, Vertical
 
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_sheet
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 # What stands in the place of a plan where there is none: an empty frame could be read as "nothing is in the way".
 
@@ -131,9 +91,11 @@ class BlockersPage(PageOf):
         self.query_one("#fix").border_title = self.said("what it means and what to do")
 
     def show(self, model: Model) -> None:
-        self.groups = blockers.groups_of(model.view) if model.view is not None else ()
+        self.groups = budgets.groups_of(model.view) if model.view is not None else ()
         self.frame(self.table, model)
-        self.table.show(blockers.blockers_sheet(self.groups) if self.groups or model.view is not None else no_plan(model))
+        self.table.show(
+            budgets.blockers_sheet(self.groups) if self.groups or model.view is not None else no_plan(model)
+        )
         self.moved(self.table, self.table.key or "", model)
 
     @property
@@ -164,9 +126,9 @@ class HeadroomPage(PageOf):
         title = "[2] No budget counts these" if without else "[2] PDB headroom, the worst first"
         self.table.entitle(self.said(title))
         if view is not None and without:
-            found = unguarded.unguarded(view)
-            self.table.show(unguarded.unguarded_sheet(found))
-            self.query_one("#budget", Prose).show(unguarded.about(found, view))
+            found = budgets.unguarded(view)
+            self.table.show(budgets.unguarded_sheet(found))
+            self.query_one("#budget", Prose).show(budgets.about(found, view))
             return
         self.table.show(budgets.sheet(view, full=True) if view is not None else no_plan(model))
         self.moved(self.table, self.table.key or "", model)
@@ -242,8 +204,8 @@ class PlanPage(PageOf):
                 self.table.show(text_sheet(told))
             return
         names = model.shown_nodes
-        columns = order.marked(nodes.COLUMNS, model.seen.order)
-        none = "" if names else narrowing.why_none(model.facts.nodes, model.filter, model.seen.faults)
+        columns = nodes.marked(nodes.COLUMNS, model.seen.order)
+        none = "" if names else nodes.why_none(model.facts.nodes, model.filter, model.seen.faults)
         sheet = nodes.sheet(model.facts.nodes, names, model.view, none, columns)
         table = self.query_one("#nodes", LineTable)
         self.frame(table, model, *_narrowed(model, len(names)))
@@ -272,11 +234,11 @@ def _narrowed(model: Model, shown: int) -> list[str]:
     """``3 of 18 are like /spot``, ``faults only: 2 of 3``, ``by AGE▲``: that column may have no room."""
     if model.facts is None:
         return []
-    like = len(narrowing.like(model.facts.nodes, model.filter))
+    like = len(nodes.like(model.facts.nodes, model.filter))
     told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
     told += [f"faults only: {shown} of {like}"] if model.seen.faults else []
     by = model.seen.order
-    return told if by == order.Order() else [*told, f"by {by.column}{order.sign(by)}"]
+    return told if by == nodes.Order() else [*told, f"by {by.column}{nodes.sign(by)}"]
 
 
 # The pods of the node, or of the budget, that was opened by enter.
@@ -377,7 +339,7 @@ class WhatIfPage(PageOf):
         view, pinned = model.view, model.pinned
         figures = self.query_one("#figures", LineTable)
         both = view is not None and pinned is not None
-        figures.show(what_if.what_if_sheet(pinned.view, view) if pinned is not None and view is not None else EMPTY)
+        figures.show(waves.what_if_sheet(pinned.view, view) if pinned is not None and view is not None else EMPTY)
         figures.set_class(both and model.stale, "-stale")
         table = self.query_one("#waves-now", LineTable)
         self.frame(table, model)

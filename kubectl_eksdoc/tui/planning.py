@@ -7,35 +7,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.tui.choice import Ask
-from kubectl_eksdoc.tui.model import Planned
-from kubectl_eksdoc.tui.sheets.prepared import prepare
-import threading
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import sentences, shown
 from kubectl_eksdoc.tui.choice import Ask, Choice
-from kubectl_eksdoc.tui.opening import Given
+from kubectl_eksdoc.tui.given import Given
 from kubectl_eksdoc.tui.model import Facts, Planned
 from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.reader import Changed, Lost, Notice, Over, Watched
 from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.sheets.prepared import prepare
 from kubectl_eksdoc.tui.shell import Shell
-from kubectl_eksdoc.tui.reader import Changed
-from kubectl_eksdoc.tui.reader import Lost
-from kubectl_eksdoc.tui.reader import Notice
-from kubectl_eksdoc.tui.reader import Over
-from kubectl_eksdoc.tui.reader import Watched
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
 from textual.message import Message
-from kubectl_eksdoc.tui.opening import Live
-from kubectl_eksdoc.tui.opening import Opening
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TypeVar
+
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
@@ -35,6 +30,7 @@ from kubectl_eksdoc.core.rules.news import (
 )
 from kubectl_eksdoc.errors import EksdocError, Forbidden
 from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.tui.opening import Live, Opening
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -194,13 +190,13 @@ class Reader:
     def _watch(self, live: Live, cluster: Cluster) -> None:
         """Unless somebody does, or nobody may."""
         if self._watcher is None and not self._over:
-            pass  # REMOVED
+            # REMOVED
 
             self._watcher = Watcher(live.watch, cluster, self._noticed)
 
     def _noticed(self, notice: Notice) -> None:
         """In the watcher's thread."""
-        pass  # REMOVED
+        # REMOVED
 
         if isinstance(notice, Over):
             self._watcher, self._over = None, self._over or notice.forbidden

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import age
+from kubectl_eksdoc.render.text import age, counted
 
 SOONEST_S, COSTS = 10.0, 50
 """After a change it is read anew at most so often: every `SOONEST_S`, and reading takes 1/`COSTS` of the time."""

@@ -6,54 +6,27 @@ Never here: files, and how a recording is made of what is in them (`core.run.rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeCourse, NodeState
-from kubectl_eksdoc.core.run.replay import Recording
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.run.state import Outcome
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from kubectl_eksdoc.core.run.chronicle import Aimed, NodeState, PodState
-from kubectl_eksdoc.core.run.replay import Recording
-from kubectl_eksdoc.core.run.replay import Source
-from kubectl_eksdoc.core.run.replay import Replay
-from kubectl_eksdoc.flows.run.draining import Wish
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Update
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.state import Stage
-from kubectl_eksdoc.tui.keymap import Key
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.keymap import Part
-from kubectl_eksdoc.tui.run.screen import RUN_KEYS
-from kubectl_eksdoc.core.run.moments import WENT_WRONG
-from kubectl_eksdoc.core.run.replay import Source
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.run.sheets import Head
-from kubectl_eksdoc.tui.run.sheets import bar
-from kubectl_eksdoc.tui.run.sheets import log_line
 import shlex
-from typing import ClassVar
-from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Keymap
-from kubectl_eksdoc.tui.keymap import Key
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.run.pages import LivePage
-from kubectl_eksdoc.tui.run.screen import RunScreen
-from kubectl_eksdoc.tui.run.sheets import Head
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK
+from kubectl_eksdoc.core.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
+from kubectl_eksdoc.core.run.moments import WENT_WRONG
+from kubectl_eksdoc.core.run.replay import Recording, Replay, Source
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import counted, duration, listing
 from kubectl_eksdoc.tui.framed import Framed
+from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keymap import Key, Keymap, Page, Part
+from kubectl_eksdoc.tui.run.pages import LivePage
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
+from kubectl_eksdoc.tui.run.sheets import Head, bar, log_line
+from kubectl_eksdoc.tui.run.state import Kind, Outcome, RunState, Stage, Update
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.run.replay import Recording

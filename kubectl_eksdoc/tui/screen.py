@@ -14,25 +14,21 @@ from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import commands, details, edits
-from kubectl_eksdoc.tui import edits
-from kubectl_eksdoc.tui import framed
+from kubectl_eksdoc.tui import commands, details, edits, framed
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import TYPED_AFTER
-from kubectl_eksdoc.tui.keymap import Key
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Key, Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
-from kubectl_eksdoc.tui.planning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages import BlockersPage
-from kubectl_eksdoc.tui.keymap import why_not
+from kubectl_eksdoc.tui.planning import LearningScreen
+from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.run.state import Kind
 from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.shell import plain
-from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
 
 if TYPE_CHECKING:

@@ -4,56 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
+
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import keymap, words
-from kubectl_eksdoc.tui.keymap import KEYS
-from kubectl_eksdoc.tui.keymap import TYPED_AFTER
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.keymap import Place
-from kubectl_eksdoc.tui.keymap import foot
+from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, Page, Place, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.pages import BlockersPage
-from kubectl_eksdoc.tui.pages import HeadroomPage
-from kubectl_eksdoc.tui.pages import PageOf
-from kubectl_eksdoc.tui.pages import PlanPage
-from kubectl_eksdoc.tui.pages import BudgetPage
-from kubectl_eksdoc.tui.pages import PodsPage
-from kubectl_eksdoc.tui.pages import WavesPage
-from kubectl_eksdoc.tui.pages import WhatIfPage
+from kubectl_eksdoc.tui.pages import (
+    BlockersPage,
+    BudgetPage,
+    HeadroomPage,
+    PageOf,
+    PlanPage,
+    PodsPage,
+    WavesPage,
+    WhatIfPage,
+)
 from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.widgets.panel import AskLine
-import threading
-from collections.abc import Callable
-from typing import ClassVar
-from textual import events
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widgets import Static
-from typing import ClassVar
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widgets import Static
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import unreached
-from kubectl_eksdoc.tui.help import AS_IT_COMES
-from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import KEYS
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import NotRead
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew
-
 
 _PAGES: dict[Page, type[PageOf]] = {
     Page.PLAN: PlanPage,
@@ -193,128 +166,3 @@ def _id(page: Page) -> str:
 
 def plain(text: str) -> str:
     return text.replace("[", r"\[")
-
-
-# What is painted first: the frame of the screens, while all that they are made of is loaded behind it.
-
-
-class FirstScreen(Screen[None]):
-    """Made of next to nothing, because every import before the first paint is waited for by somebody."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.quit", "quit", show=False)]
-
-    def __init__(self, load: Callable[[], object], loaded: Callable[[], object]) -> None:
-        """`load` is called in a thread once this is seen, and then `loaded` by the app."""
-        super().__init__()
-        self._load = load
-        self._loaded = loaded
-
-    def compose(self) -> ComposeResult:
-        yield Static("eksdoc  reading the cluster…", id="identity")
-        yield Static(id="line", markup=False)
-        nodes = Static(id="nodes", classes="framed")
-        nodes.border_title = r"\[1] Nodes"
-        yield nodes
-        yield Static("q quit", id="foot")
-
-    def on_mount(self) -> None:
-        app = self.app  # which may be over by the time when it is asked
-        self.call_after_refresh(threading.Thread(target=self._work, args=(app,), name="loader", daemon=True).start)
-
-    def on_key(self, event: events.Key) -> None:
-        """It comes too early for what it does, and is not silent about it."""
-        if event.is_printable and event.key != "q":
-            self.query_one("#line", Static).update(f"{event.character}: nothing is read yet")
-
-    def _work(self, app: App[object]) -> None:
-        try:
-            self._load()
-        finally:  # whatever went wrong is raised again by whoever wants to use it
-            if app.is_running:
-                app.call_from_thread(app.call_later, self._loaded)
-
-
-# The screen where nothing could be read: it says why, tries again by itself, and leads to other clusters.
-
-
-_HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
-
-
-class OfflineScreen(Screen[None]):
-    """Mutable: what was told last. It is shown over the screen that waits to be read."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t,ctrl+r", "try", show=False),
-        Binding("x", "contexts", show=False),
-        Binding("o,escape", "look", show=False),
-        Binding("q", "leave", show=False),
-        Binding("question_mark", "help", show=False),
-        *(
-            Binding(each, f"refuse('{key.id}')", show=False)
-            for key in KEYS
-            for each in key.keys.split(",")
-            if each not in _HERE
-        ),
-    ]
-
-    def __init__(self, opening: Opening, told: NotRead, model: Model) -> None:
-        super().__init__()
-        self._opening = opening
-        self._told = told
-        self._model = model
-        self._lines: list[Line] = []
-
-    def compose(self) -> ComposeResult:
-        yield Static(id="identity")
-        yield Prose(id="unreached")
-        yield Static(id="foot")
-
-    def on_mount(self) -> None:
-        self.query_one("#unreached").border_title = plain(self._said("No cluster"))
-        self.query_one("#unreached").focus()
-        self.show(self._told, self._model)
-
-    def show(self, told: NotRead, model: Model) -> None:
-        """What reads as it did is not drawn anew, and stays where it was scrolled to."""
-        self._told, self._model = told, model
-        if not self.query("#unreached Static"):
-            return  # it is being closed
-        now = self._opening.now()
-        self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))
-        lines = unreached.lines(model, told.where, told.what, now)
-        if lines != self._lines:
-            self._lines = lines
-            self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, now))))
-            self.query_one("#unreached", Prose).show(lines)
-
-    def tick(self, model: Model) -> None:
-        """Time has passed."""
-        self.show(self._told, model)
-
-    def _said(self, text: str) -> str:
-        return shown(text, Look(ascii=self._opening.ascii))
-
-    def action_try(self) -> None:
-        self.post_message(ReadAnew())
-
-    def action_contexts(self) -> None:
-        if self._model.reads.live:
-            self.post_message(OtherContexts())
-        else:
-            self.notify("x: a dump and the demo have no other contexts", timeout=4)
-
-    def action_look(self) -> None:
-        if self._model.old:
-            self.post_message(LookAway())
-        else:
-            self.notify("o: this cluster was never seen on this machine: there is no last view", timeout=4)
-
-    async def action_leave(self) -> None:
-        """A run may be under way."""
-        await self.app.action_quit()
-
-    def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(Page.PLAN, AS_IT_COMES))
-
-    def action_refuse(self, name: str) -> None:
-        self.notify(f"{AS_IT_COMES.of(name).shown}: nothing is read yet", timeout=4, markup=False)

@@ -15,9 +15,7 @@ from kubectl_eksdoc.errors import (
     Untrusted,
 )
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.render.text import age, between, sentences
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.sheet import Line
 

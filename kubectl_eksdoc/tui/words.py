@@ -7,10 +7,7 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.identity import data_age, named
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import age, between, counted, duration
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import Reads, brief
 

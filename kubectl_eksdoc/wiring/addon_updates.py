@@ -51,8 +51,7 @@ def journal_of(keeping: Keeping) -> UpdateJournalFile:
     Raises:
         LocalJournalError: there is no folder for it.
     """
-    from kubectl_eksdoc.host.journals import UpdateJournalFile
-    from kubectl_eksdoc.host.journals import updates_folder
+    from kubectl_eksdoc.host.journals import UpdateJournalFile, updates_folder
 
     return UpdateJournalFile(updates_folder(keeping.environ, keeping.home), keeping.run)
 

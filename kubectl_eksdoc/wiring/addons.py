@@ -5,29 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.kept import kept
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
-from kubectl_eksdoc.wiring.sources import named
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.api_objects import Doc
+    from kubectl_eksdoc.core.model.api_objects import Doc, Named
     from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, UpdateHistory, VersionSide
     from kubectl_eksdoc.core.model.aws.clusters import EksCluster
     from kubectl_eksdoc.core.model.aws.configuration import Broken
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.api_objects import Named
     from kubectl_eksdoc.core.model.terraform import TerraformPlan
     from kubectl_eksdoc.flows.ports import Histories, Objects
     from kubectl_eksdoc.kube.identity import AwsWanted
@@ -213,8 +208,7 @@ def _opened(
     source: SourceChoice, connection: Connection, progress: Progress | None, reading: Reading, aws: Believed
 ) -> AddonWorld:
     if source.live:
-        from kubectl_eksdoc.kube.single_objects import NamespaceLists
-        from kubectl_eksdoc.kube.single_objects import SingleObjects
+        from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 
         cluster = open_reader(source, connection, progress).read(reading.kinds)
         return AddonWorld(cluster, SingleObjects(connection), aws, NamespaceLists(connection))

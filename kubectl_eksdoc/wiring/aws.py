@@ -134,8 +134,7 @@ class DemoAnswers:
     @property
     def access(self) -> AwsAccess:
         from kubectl_eksdoc.core.model.aws.access import AwsAccess
-        from kubectl_eksdoc.embedded.demo.reader import IDENTITY
-        from kubectl_eksdoc.embedded.demo.reader import account
+        from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
 
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])

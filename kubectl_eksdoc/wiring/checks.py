@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.addons import AddonWorld
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld, of_live
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
-from kubectl_eksdoc.wiring.sources import ReadWorld
-from kubectl_eksdoc.wiring.sources import named
+from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.api_objects import Named
     from kubectl_eksdoc.core.model.api_usage import ApiTold
     from kubectl_eksdoc.core.model.aws.addons import AddonSide, UpdateHistory
     from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.check_needs import Wanted
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.api_objects import Named
     from kubectl_eksdoc.flows.beside import Past, UsageSigns
     from kubectl_eksdoc.flows.check.around import CheckAround
     from kubectl_eksdoc.flows.check.refreshing import Refreshes
@@ -177,12 +172,8 @@ def _held(
 ) -> CheckWorld:
     """Of a dump, gone through once; for single pods once more."""
     from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS
+    from kubectl_eksdoc.objects.held import HeldChanges, HeldKarpenter, HeldObjects, HeldPods, HeldTogether
     from kubectl_eksdoc.objects.held_answers import HeldApis
-    from kubectl_eksdoc.objects.held import HeldChanges
-    from kubectl_eksdoc.objects.held import HeldKarpenter
-    from kubectl_eksdoc.objects.held import HeldObjects
-    from kubectl_eksdoc.objects.held import HeldPods
-    from kubectl_eksdoc.objects.held import HeldTogether
 
     where = f"the snapshot {source.snapshot}"
     signs, objects = HeldKarpenter(where), HeldObjects(reading.objects, where)

@@ -14,14 +14,12 @@ def open_dns(connection: Connection) -> Dns:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.config import connect
-    from kubectl_eksdoc.kube.config import pinned
+    from kubectl_eksdoc.kube.config import connect, pinned
     from kubectl_eksdoc.kube.core_dns import CoreDns
     from kubectl_eksdoc.kube.exchanges import Patience
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.target import of_this_process
-    from kubectl_eksdoc.wiring.runs import CONNECT_S
-    from kubectl_eksdoc.wiring.runs import SILENCE_S
+    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
 
     around = of_this_process()
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.metadata import inside_pods
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
-from kubectl_eksdoc.wiring.sources import ReadWorld
-from kubectl_eksdoc.wiring.sources import named
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+    from kubectl_eksdoc.core.model.api_objects import Named
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.api_objects import Named
-    from kubectl_eksdoc.flows.ports import InsidePods, Objects
-    from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.pods import Pod
+    from kubectl_eksdoc.flows.ports import InsidePods, Objects
     from kubectl_eksdoc.host.journals import UpdateJournalFile
-    from kubectl_eksdoc.kube.placing import AppliedMaps
     from kubectl_eksdoc.kube.core_dns import ResolverPods
+    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.runs import Keeping
 
 
@@ -117,15 +112,12 @@ def maps_of(connection: Connection) -> AppliedMaps:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.placing import AppliedMaps
     from kubectl_eksdoc.kube.config import connect
-    from kubectl_eksdoc.kube.exchanges import Exchanges
-    from kubectl_eksdoc.kube.exchanges import Patience
-    from kubectl_eksdoc.kube.exchanges import real_timing
+    from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
+    from kubectl_eksdoc.kube.placing import AppliedMaps
     from kubectl_eksdoc.kube.sending import Sender
     from kubectl_eksdoc.kube.target import of_this_process
-    from kubectl_eksdoc.wiring.runs import CONNECT_S
-    from kubectl_eksdoc.wiring.runs import SILENCE_S
+    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
 
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
     return AppliedMaps(Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing())))

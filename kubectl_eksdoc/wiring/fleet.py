@@ -29,8 +29,8 @@ def whose(member: Member, connection: Connection) -> Identity:
     """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.errors import ConfigError
-    from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.identity import identify
+    from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.target import of_this_process
 
     around = of_this_process()
@@ -59,10 +59,7 @@ def open_members(
     words: Callable[[Member], Sequence[str]], kind: str, environ: Mapping[str, str], timeout_s: float
 ) -> Members:
     """`words`: the command line for one of them, without the program; `kind`: of document it prints."""
-    from kubectl_eksdoc.host.fleet.member import environment_of
-    from kubectl_eksdoc.host.fleet.member import Asked
-    from kubectl_eksdoc.host.fleet.member import MemberProcesses
-    from kubectl_eksdoc.host.fleet.member import own_program
+    from kubectl_eksdoc.host.fleet.member import Asked, MemberProcesses, environment_of, own_program
 
     def environment(member: Member) -> dict[str, str]:
         return environment_of(member, environ, _source(member.profile))

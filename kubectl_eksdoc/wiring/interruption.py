@@ -9,11 +9,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
-from kubectl_eksdoc.wiring.sources import ReadWorld
-from kubectl_eksdoc.wiring.sources import named
+from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +50,7 @@ class InterruptionWorld(ReadWorld):
 
     def tell(self, keys: InterruptionKeys) -> InterruptionTold:
         """As `aws.interruption.interruption_told`."""
-        from kubectl_eksdoc.aws.queues import interruption_told
-        from kubectl_eksdoc.aws.queues import nothing_told
+        from kubectl_eksdoc.aws.queues import interruption_told, nothing_told
 
         return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else interruption_told(self.aws, keys)
 
@@ -106,8 +101,7 @@ def _held(
     aws: Believed | Unknown,
 ) -> InterruptionWorld:
     from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.objects.held import HeldKarpenter
-    from kubectl_eksdoc.objects.held import HeldPods
+    from kubectl_eksdoc.objects.held import HeldKarpenter, HeldPods
 
     where = f"the snapshot {source.snapshot}"
     held = HeldKarpenter(where)

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.wiring.aws import demo, of_answers
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import kept_reader
-from kubectl_eksdoc.wiring.sources import snapshot_of
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
@@ -49,8 +46,8 @@ class Kept:
         from kubectl_eksdoc.errors import SnapshotError
         from kubectl_eksdoc.host.archives.snapshot import file_in
         from kubectl_eksdoc.objects.answers import BadAnswers, read
-        from kubectl_eksdoc.objects.held_answers import HeldAnswers
         from kubectl_eksdoc.objects.held import HeldPods
+        from kubectl_eksdoc.objects.held_answers import HeldAnswers
 
         body = file_in(self.path, self.scene, CLUSTER_ANSWERS)
         try:

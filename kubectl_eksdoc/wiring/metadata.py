@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.metadata import MARKS
 from kubectl_eksdoc.errors import AwsLogin
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
-from kubectl_eksdoc.wiring.sources import ReadWorld
-from kubectl_eksdoc.wiring.sources import named
-from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.core.model.metadata import MARKS
+from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.flows.ports import InsidePods
-    from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.placing import Marks
     from kubectl_eksdoc.flows.metadata_fix.world import MetadataAws
+    from kubectl_eksdoc.flows.ports import InsidePods, ProbeGround
     from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.wiring.runs import Keeping
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.placing import Marks
-    from kubectl_eksdoc.flows.ports import ProbeGround
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +51,7 @@ class MetadataWorld(ReadWorld):
 
     def machines(self, keys: MachineKeys) -> MachinesTold:
         """As `aws.machines.machines_told`."""
-        from kubectl_eksdoc.aws.machines import machines_told
-        from kubectl_eksdoc.aws.machines import nothing_told
+        from kubectl_eksdoc.aws.machines import machines_told, nothing_told
 
         return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else machines_told(self.aws, keys)
 
@@ -141,15 +132,12 @@ def node_classes_of(connection: Connection) -> LiveNodeClasses:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.config import connect
-    from kubectl_eksdoc.kube.exchanges import Exchanges
-    from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
-    from kubectl_eksdoc.kube.exchanges import Patience
-    from kubectl_eksdoc.kube.exchanges import real_timing
+    from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
     from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
     from kubectl_eksdoc.kube.target import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
-    from kubectl_eksdoc.wiring.runs import CONNECT_S
-    from kubectl_eksdoc.wiring.runs import SILENCE_S
+    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
 
     access = connect(connection, of_this_process())  # what is patched is of the cluster that is read
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
@@ -183,14 +171,12 @@ def open_ground(connection: Connection, namespace: str, marks: Marks = MARKS) ->
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.config import connect
-    from kubectl_eksdoc.kube.config import pinned
+    from kubectl_eksdoc.kube.config import connect, pinned
     from kubectl_eksdoc.kube.exchanges import Patience
     from kubectl_eksdoc.kube.inside_pods import ProbeGround
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.target import of_this_process
-    from kubectl_eksdoc.wiring.runs import CONNECT_S
-    from kubectl_eksdoc.wiring.runs import SILENCE_S
+    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
 
     around = of_this_process()
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)

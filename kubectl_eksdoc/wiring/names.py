@@ -203,8 +203,7 @@ def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
 
 
 def _known(environ: Mapping[str, str], home: str) -> KnownNames | None:
-    from kubectl_eksdoc.host.cache import cache_folder
-    from kubectl_eksdoc.host.cache import KnownNames
+    from kubectl_eksdoc.host.cache import KnownNames, cache_folder
 
     folder = cache_folder(environ, home)
     return None if folder is None else KnownNames(folder)

@@ -28,9 +28,8 @@ def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.identity import aws_access
+    from kubectl_eksdoc.kube.identity import aws_access, identify
     from kubectl_eksdoc.kube.kubeconfig import choose
-    from kubectl_eksdoc.kube.identity import identify
     from kubectl_eksdoc.kube.target import of_this_process
 
     around = of_this_process()

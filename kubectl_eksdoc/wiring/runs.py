@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from kubectl_eksdoc.core.model.acts import Errand
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.model.permissions import Permission
-    from kubectl_eksdoc.core.model.permissions import Review
-    from kubectl_eksdoc.core.model.journal import RunEvents
+    from kubectl_eksdoc.core.model.journal import Entries, RunEvents
+    from kubectl_eksdoc.core.model.permissions import Permission, Review
+    from kubectl_eksdoc.core.rules.news import News
     from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
+    from kubectl_eksdoc.flows.run.draining import Clock as DrainingClock
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sending import Sender
     from kubectl_eksdoc.kube.sent import Clock
-    from kubectl_eksdoc.core.model.acts import Errand
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.rules.news import News
-    from kubectl_eksdoc.flows.ports import Field
-    from kubectl_eksdoc.flows.run.draining import Clock as DrainingClock
 
 
 JOURNAL_NAMESPACE = "kube-system"
@@ -59,13 +52,12 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     import secrets
 
     from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.host.journals import JournalFile
-    from kubectl_eksdoc.host.journals import runs_folder
+    from kubectl_eksdoc.host.journals import JournalFile, runs_folder
     from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.sending import Tries
+    from kubectl_eksdoc.kube.sent import real_clock
 
     clock = clock or real_clock()
     writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
@@ -142,10 +134,9 @@ def open_run(
     """
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.config import pinned
-    from kubectl_eksdoc.kube.field.live import LiveField
-    from kubectl_eksdoc.kube.field.live import RenewableField
-    from kubectl_eksdoc.kube.journal.runs import Asked
+    from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+    from kubectl_eksdoc.kube.journal.runs import Asked
     from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.target import of_this_process
@@ -172,8 +163,7 @@ def open_watch(connection: Connection) -> Iterator[Field]:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.host.hooks import HookedField
-    from kubectl_eksdoc.kube.field.live import LiveField
-    from kubectl_eksdoc.kube.field.live import RenewableField
+    from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
 
     with closing(HookedField(RenewableField(lambda: LiveField(connection, "")), {}, "")) as watched:
         yield watched
@@ -186,8 +176,7 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.journal.runs import PATIENCE
-    from kubectl_eksdoc.kube.journal.runs import StoredRuns
+    from kubectl_eksdoc.kube.journal.runs import PATIENCE, StoredRuns
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
 
@@ -201,9 +190,7 @@ def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -
     read are left out."""
     from kubectl_eksdoc.core.model.journal import Begun
     from kubectl_eksdoc.errors import LocalJournalError
-    from kubectl_eksdoc.host.journals import read_run
-    from kubectl_eksdoc.host.journals import runs
-    from kubectl_eksdoc.host.journals import runs_folder
+    from kubectl_eksdoc.host.journals import read_run, runs, runs_folder
 
     found: dict[str, Entries] = {}
     try:
@@ -262,9 +249,9 @@ def read_recorded(path: str) -> Entries | RunEvents:
     Raises:
         JournalError: it cannot be read.
     """
-    from kubectl_eksdoc.host import journals as journal_file
+    from kubectl_eksdoc.host import journals
 
-    return journal_file.read_recorded(path)
+    return journals.read_recorded(path)
 
 
 def sender_of(connection: Connection) -> Sender:
@@ -274,9 +261,7 @@ def sender_of(connection: Connection) -> Sender:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.config import connect
-    from kubectl_eksdoc.kube.exchanges import Exchanges
-    from kubectl_eksdoc.kube.exchanges import Patience
-    from kubectl_eksdoc.kube.exchanges import real_timing
+    from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
     from kubectl_eksdoc.kube.sending import Sender
     from kubectl_eksdoc.kube.target import of_this_process
 

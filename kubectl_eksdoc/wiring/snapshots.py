@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.snapshots import Scene
-from kubectl_eksdoc.core.model.snapshots import Snapshot
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
 from kubectl_eksdoc.wiring.addons import AddonWorld
 from kubectl_eksdoc.wiring.aws import DemoAnswers, open_live, or_unknown
@@ -21,9 +20,7 @@ from kubectl_eksdoc.wiring.dns import DnsWorld
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS, KeptDemo
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import named
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, named
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import Aws
@@ -104,11 +101,9 @@ class _Taking:
         from kubectl_eksdoc.flows.snapshot import every_kind
         from kubectl_eksdoc.kube.api_signs import ApiSigns
         from kubectl_eksdoc.kube.inside_pods import InsidePods
-        from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
-        from kubectl_eksdoc.kube.single_objects import NamespaceLists
-        from kubectl_eksdoc.kube.karpenter_signs import Past
+        from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns, Past
         from kubectl_eksdoc.kube.reader import LiveReader
-        from kubectl_eksdoc.kube.single_objects import SingleObjects
+        from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 
         of_aws = self._of_aws(connection, wanted)
         lists = self._lists("")
@@ -221,8 +216,7 @@ class _OfAws:
 def _of_aws(aws: Aws, access: AwsAccess, keep: Keep) -> _OfAws:
     """Raises AwsError: as `aws.believing.believed`."""
     from kubectl_eksdoc.aws.believing import believed
-    from kubectl_eksdoc.aws.recorded import Kept
-    from kubectl_eksdoc.aws.recorded import Recorder
+    from kubectl_eksdoc.aws.recorded import Kept, Recorder
 
     recorder = Recorder(aws, Kept(keep))
     return _OfAws(believed(recorder, access), recorder, access)
@@ -300,8 +294,6 @@ def _keep() -> Keep:
     from secrets import token_bytes
 
     from kubectl_eksdoc.aws.charts import variables
-    from kubectl_eksdoc.core.rules.keeping import Digests
-    from kubectl_eksdoc.core.rules.keeping import VARIABLES
-    from kubectl_eksdoc.core.rules.keeping import Keep
+    from kubectl_eksdoc.core.rules.keeping import VARIABLES, Digests, Keep
 
     return Keep(Digests(token_bytes(32)), variables=VARIABLES | variables())

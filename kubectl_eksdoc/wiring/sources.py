@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import missing_rights
+
+from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.baseline import Baseline
+    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection, Waiting
     from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.model.snapshots import Scene
-    from kubectl_eksdoc.core.model.snapshots import Snapshot
-    from kubectl_eksdoc.flows.ports import ClusterReader
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.snapshots import LastView
+    from kubectl_eksdoc.core.model.snapshots import LastView, Scene, Snapshot
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+    from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.host.cache import LastViews
-    from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 
 Progress = Callable[[str, int], None]
@@ -105,9 +97,9 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: it cannot be read, or is no drain plan of this version.
     """
-    from kubectl_eksdoc.host import saved as plan
+    from kubectl_eksdoc.host import saved
 
-    return plan.read_baseline(path)
+    return saved.read_baseline(path)
 
 
 def read_earlier(path: str, kind: str, command: str) -> Earlier:
@@ -116,16 +108,16 @@ def read_earlier(path: str, kind: str, command: str) -> Earlier:
     Raises:
         BaselineError: it is something else; the error says what. So it is of a snapshot, which holds no findings.
     """
-    from kubectl_eksdoc.host import saved as earlier
+    from kubectl_eksdoc.host import saved
 
-    return earlier.read_earlier(path, kind, command)
+    return saved.read_earlier(path, kind, command)
 
 
 def is_snapshot(path: str) -> bool:
     """Whether what lies there holds what was read, of which an answer can be made; what cannot be opened does not."""
-    from kubectl_eksdoc.host import saved as answer
+    from kubectl_eksdoc.host import saved
 
-    return answer.is_snapshot(path)
+    return saved.is_snapshot(path)
 
 
 # What screens of a live cluster need besides reading it: where it is, which others there are, what it was like.
@@ -189,8 +181,7 @@ def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluste
 def _views(environ: Mapping[str, str]) -> LastViews | None:
     import os
 
-    from kubectl_eksdoc.host.cache import cache_folder
-    from kubectl_eksdoc.host.cache import LastViews
+    from kubectl_eksdoc.host.cache import LastViews, cache_folder
 
     folder = cache_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
     return None if folder is None else LastViews(folder)

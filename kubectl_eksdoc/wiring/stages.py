@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode

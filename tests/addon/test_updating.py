@@ -9,12 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Named, named
+from kubectl_eksdoc.core.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
-from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.addon.merging import MISSING

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.targets import TargetGroup
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode

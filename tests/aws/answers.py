@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.believing import Believed, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf
-from kubectl_eksdoc.aws.believing import cluster_named
 from kubectl_eksdoc.core.model.aws.clusters import Caller
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsMissing

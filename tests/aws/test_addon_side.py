@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.aws.addon_side import addon_side
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from tests.aws.answers import Scripted, sees

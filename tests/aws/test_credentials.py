@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.believing import caller_of
+from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.errors import AwsLogin
 from tests.aws.test_live import ACCOUNT, NO_FILES, OTHER, ROLE, access, live, prod

@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import ec2
-from kubectl_eksdoc.aws import machines
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import believed
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.aws import ec2, machines
+from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,

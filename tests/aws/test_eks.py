@@ -10,8 +10,7 @@ import pytest
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.aws.believing import issues
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
     AddonConfiguration,

@@ -14,9 +14,8 @@ import pytest
 
 from kubectl_eksdoc.aws import live
 from kubectl_eksdoc.aws.asking import at_once
+from kubectl_eksdoc.aws.believing import caller_of, cluster_named
 from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.aws.believing import caller_of
-from kubectl_eksdoc.aws.believing import cluster_named
 from kubectl_eksdoc.bounds import ReadTime
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess

@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.aws import eks, insights, templates
-from kubectl_eksdoc.aws import machines
-from kubectl_eksdoc.aws import machines
+from kubectl_eksdoc.aws import eks, insights, machines, templates
 from kubectl_eksdoc.aws.insights import InsightRefresh
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Misfit, Refresh
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled

@@ -9,9 +9,7 @@ import pytest
 
 from kubectl_eksdoc.aws.recorded import Kept
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.rules.keeping import Digests
-from kubectl_eksdoc.core.rules.keeping import is_digest
-from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.core.rules.keeping import Digests, Keep, is_digest
 
 KEPT = Kept(Keep(Digests(b"a key")))
 

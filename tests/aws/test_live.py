@@ -13,20 +13,11 @@ import pytest
 
 from kubectl_eksdoc.aws import ec2, eks, insights, queues
 from kubectl_eksdoc.aws import machines as capacity
-from kubectl_eksdoc.aws import queues
 from kubectl_eksdoc.aws import machines as node_groups
-from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws import queues
-from kubectl_eksdoc.aws import queues
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed, caller_of, cluster_named
 from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.aws.recorded import Recorded
-from kubectl_eksdoc.aws.recorded import RecordedOf
-from kubectl_eksdoc.aws.recorded import Recorder
-from kubectl_eksdoc.aws.believing import caller_of
-from kubectl_eksdoc.aws.believing import cluster_named
+from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess

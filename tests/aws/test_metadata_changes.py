@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.aws import ec2
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.core.model.metadata import Act, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata import Became, Done
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out

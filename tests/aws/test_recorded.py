@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.recorded import Recorded
-from kubectl_eksdoc.aws.recorded import Recorder
 from kubectl_eksdoc.aws.believing import cluster_named
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.aws.recorded import Recorded, Recorder
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
 from tests.aws.answers import RECORDED, Scripted, a_cluster, sees

@@ -12,8 +12,7 @@ import pytest
 from kubectl_eksdoc.aws.addon_updates import AddonUpdates
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.target_health import target_group
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import UpdateCall
 from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup

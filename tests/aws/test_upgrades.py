@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.asking import AT_ONCE
-from kubectl_eksdoc.aws.recorded import Recorded
-from kubectl_eksdoc.aws.recorded import Recorder
+from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.aws.upgrades import MOST_OF_CLUSTER, MOST_OF_GROUP, nothing_told, upgrade_told
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.core.model.aws.capacity import Quota

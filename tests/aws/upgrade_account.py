@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import cluster_named
+from kubectl_eksdoc.aws.believing import Believed, cluster_named
 from kubectl_eksdoc.core.model.aws.capacity import QUOTAS
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.core.model.check_needs import Need, Wanted

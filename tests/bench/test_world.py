@@ -12,8 +12,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.placement import CPU, MEMORY
 from kubectl_eksdoc.core.plan.drain.duration.timing import start_of
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import Scales
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, demand, refusal

@@ -11,8 +11,7 @@ import pytest
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import believed
-from kubectl_eksdoc.aws.recorded import RecordedOf
-from kubectl_eksdoc.aws.recorded import Recorder
+from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.host.archives.snapshot import STEM

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.flags import REFUSED
+from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from tests.cli.running import FakeSource, run_cli
 

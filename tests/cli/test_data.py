@@ -7,9 +7,7 @@ from dataclasses import fields
 
 from kubectl_eksdoc import errors
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.flags import OUTPUTS
-from kubectl_eksdoc.cli.flags import REFUSED
+from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.core.model import permissions

@@ -6,8 +6,7 @@ from dataclasses import MISSING, fields
 
 import pytest
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli import drain
+from kubectl_eksdoc.cli import drain, values
 from kubectl_eksdoc.cli.declared import given_of
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options

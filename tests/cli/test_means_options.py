@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli import drain
+from kubectl_eksdoc.cli import drain, values
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.given import as_given

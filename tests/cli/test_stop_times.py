@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.errors import Forbidden
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, Ran, run_cli

@@ -12,8 +12,7 @@ from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.errors import ConfigError, SnapshotError
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 
 
 def test_the_demo() -> None:

@@ -17,8 +17,7 @@ import sys
 from dataclasses import dataclass
 from typing import cast
 
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
+from kubectl_eksdoc.core.model.coredns import Corefile, Directive
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 

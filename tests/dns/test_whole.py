@@ -16,21 +16,13 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.dns_measure_codes import LOST
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.model.placing import PodStand
+from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
-from kubectl_eksdoc.flows.dns_measure import Edges
-from kubectl_eksdoc.flows.dns_measure import measured
-from kubectl_eksdoc.flows.dns_measure import prepared
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, Manner
+from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
 from kubectl_eksdoc.host.asker_archive import packed
 from tests.dns.left import LONGEST_S, Leaving, several, until
 from tests.dns.responder import HOSTS

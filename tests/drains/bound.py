@@ -8,10 +8,8 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.duration.bounds import binding, bounds
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.reader import LiveReader
 from tests.drains.shapes import OLD, Shape

@@ -12,8 +12,8 @@ from typing import Any
 
 import trustme
 
-from kubectl_eksdoc.embedded.serving.targets import Answering
 from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.targets import Answering
 
 
 class _Peeked(ssl.SSLSocket):

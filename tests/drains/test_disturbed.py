@@ -10,14 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import VIEWER
-from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, Rule, User
 from kubectl_eksdoc.embedded.serving.api import Api
 from tests.drains.drainers import TOKEN, Served, our_words, ours, served
 from tests.drains.going import Going, going

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.journal import Scribe
+from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import Lags
 from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
+from kubectl_eksdoc.core.sim.cluster.plane import Lags
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain

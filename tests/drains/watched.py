@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
 
 PODS, NODES, BUDGETS = kinds.PODS.full_name, kinds.NODES.full_name, kinds.BUDGETS.full_name
 UNSCHEDULED_S = 2.0

@@ -14,10 +14,8 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded.probed import PROPAGATION_S
-from kubectl_eksdoc.embedded.probed import AskedDns
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.probed import WithProbes
+from kubectl_eksdoc.embedded.probed import PROPAGATION_S, AskedDns, WithProbes
 from tests.embedded.clients.worlds import START
 from tests.flows.dns_labs import a_dns, a_zoned
 from tests.flows.dns_worlds import World

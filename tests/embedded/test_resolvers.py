@@ -8,32 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import Applied
-from kubectl_eksdoc.core.model.api_objects import Conflict
-from kubectl_eksdoc.core.model.api_objects import Conflicting
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Applied, Conflict, Conflicting, Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.coredns import Corefile
 from kubectl_eksdoc.core.rules.corefile.edits import sums
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.run.dns import Logged
-from kubectl_eksdoc.core.run.dns import Metrics
-from kubectl_eksdoc.core.run.dns import logged
-from kubectl_eksdoc.core.run.dns import metrics_of
+from kubectl_eksdoc.core.run.dns import Logged, Metrics, logged, metrics_of
 from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import VIEWER
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.flows.dns_change import config_map
 from kubectl_eksdoc.kube.core_dns import ResolverPods

@@ -11,10 +11,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.targets import Unanswered
+from kubectl_eksdoc.embedded.serving.targets import Answering, ConnectionLost, Request, Unanswered
 from kubectl_eksdoc.kube.answers import http_date
 from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
 

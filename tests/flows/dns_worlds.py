@@ -8,16 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.model.placing import PodStand
+from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
 from tests.builders import a_node
 
 START = datetime(2026, 1, 1, 10, 0, 0, tzinfo=timezone.utc)

@@ -7,10 +7,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Change, Delete, Evict
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Phase
 from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, News
 from kubectl_eksdoc.core.run.journal import changes_something
 from kubectl_eksdoc.embedded.stage import EmbeddedStage

@@ -18,16 +18,11 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import MetadataServices
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.validation import ENFORCED
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
 from tests.embedded.clients.worlds import START
 from tests.fakes import kubeconfigs
 

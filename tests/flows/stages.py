@@ -8,11 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.loading import load

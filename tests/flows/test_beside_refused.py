@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS, Resource
-from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.flows.beside import Ports, Recording
 
 

@@ -6,14 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, SpotEvent
-from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.core.plan.interruption.plan import Wish
 from kubectl_eksdoc.flows.interruption import Around, interruption_facts, look_at_interruption
 from tests.builders import a_cluster, a_pod

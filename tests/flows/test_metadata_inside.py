@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.pods import Runs
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Calls, Container, LogOf, Pod, Runs
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
 from kubectl_eksdoc.core.plan.metadata.programs import Started
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
 from kubectl_eksdoc.flows.metadata import with_pods
 from tests.builders import a_cluster, a_node, a_pod
 

@@ -15,20 +15,16 @@ from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, Request
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.flows.metadata_probe import prepared
-from kubectl_eksdoc.flows.metadata_probe import probed
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.inside_pods import ProbeGround
+from kubectl_eksdoc.kube.sending import Tries
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.sending import Tries
 from tests.examples import one_in
 from tests.flows import probes
 from tests.flows.probes import Lab, Quick, connection, nodes_of, there

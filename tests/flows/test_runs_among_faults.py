@@ -19,8 +19,7 @@ from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse

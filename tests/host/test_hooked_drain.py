@@ -12,10 +12,10 @@ from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller

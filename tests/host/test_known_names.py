@@ -11,15 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.names import Name
-from kubectl_eksdoc.host.cache import FAILED_S
-from kubectl_eksdoc.host.cache import FRESH_S
-from kubectl_eksdoc.host.cache import LARGEST
-from kubectl_eksdoc.host.cache import LONGEST_S
-from kubectl_eksdoc.host.cache import MOST
-from kubectl_eksdoc.host.cache import Known
-from kubectl_eksdoc.host.cache import KnownNames
-from kubectl_eksdoc.host.cache import content_of
-from kubectl_eksdoc.host.cache import known_in
+from kubectl_eksdoc.host.cache import (
+    FAILED_S,
+    FRESH_S,
+    LARGEST,
+    LONGEST_S,
+    MOST,
+    Known,
+    KnownNames,
+    content_of,
+    known_in,
+)
 
 KEY = "ab" * 20
 KNOWN = Known((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=1000.5)

@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF
-from kubectl_eksdoc.core.model.snapshots import IMDS_PROBE
-from kubectl_eksdoc.core.model.snapshots import UPGRADE_CHECK
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
+from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.host.fleet.member import outcome
 
 FINDING = {

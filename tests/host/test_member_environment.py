@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.aws.sessions import source_of
 from kubectl_eksdoc.core.model.fleet import Member
-from kubectl_eksdoc.host.fleet.member import CREDENTIALS
-from kubectl_eksdoc.host.fleet.member import environment_of
+from kubectl_eksdoc.host.fleet.member import CREDENTIALS, environment_of
 
 OURS = {name: f"ours of {name}" for name in CREDENTIALS}
 OTHERS = {"PATH": "/bin", "AWS_CONFIG_FILE": "/c", "AWS_CA_BUNDLE": "/ca", "AWS_REGION": "us-east-1", "HOME": "/root"}

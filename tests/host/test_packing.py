@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.documents import packed
-from kubectl_eksdoc.host.documents import unpacked
+from kubectl_eksdoc.host.documents import packed, unpacked
 
 
 @given(st.text())

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.host.documents import looks_like_yaml
-from kubectl_eksdoc.host.documents import plain_yaml
-from kubectl_eksdoc.host.documents import yaml_as_go_reads_it
+from kubectl_eksdoc.host.documents import looks_like_yaml, plain_yaml, yaml_as_go_reads_it
 from kubectl_eksdoc.render.encode import to_yaml
 
 TEXTS = st.text(string.printable + "é한\u2028", max_size=12)

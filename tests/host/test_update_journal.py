@@ -10,10 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals import UpdateJournalFile
-from kubectl_eksdoc.host.journals import read_update
-from kubectl_eksdoc.host.journals import updates
-from kubectl_eksdoc.host.journals import updates_folder
+from kubectl_eksdoc.host.journals import UpdateJournalFile, read_update, updates, updates_folder
 
 ENTRY = {"entry": "begun", "who": "änn"}
 

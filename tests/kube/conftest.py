@@ -14,8 +14,7 @@ import trustme
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport

@@ -11,9 +11,7 @@ import pytest
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin
-from kubectl_eksdoc.kube.target import Server
+from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kube.whereabouts import whereabouts
 from tests.fakes import kubeconfigs

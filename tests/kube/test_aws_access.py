@@ -12,8 +12,7 @@ import pytest
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.kube.identity import aws_access
+from kubectl_eksdoc.kube.identity import AwsWanted, aws_access
 from kubectl_eksdoc.kube.target import Surroundings
 
 SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"

@@ -12,11 +12,9 @@ import pytest
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
-from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.credentials import from_file
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import utc_now
-from kubectl_eksdoc.kube.target import Impersonation
+from kubectl_eksdoc.kube.kubeconfig import choose
+from kubectl_eksdoc.kube.target import Impersonation, Surroundings, utc_now
 from tests.fakes import kubeconfigs
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/"

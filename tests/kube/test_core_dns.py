@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.dns_measure import Dns
 from kubectl_eksdoc.wiring.core_dns import open_dns

@@ -20,9 +20,7 @@ from kubectl_eksdoc.kube import exec_plugin
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin
-from kubectl_eksdoc.kube.target import Server
+from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
-from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config import connect, proxy_for
 from kubectl_eksdoc.kube.exec_plugin import _credential
-from kubectl_eksdoc.kube.config import proxy_for
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import ExecPlugin
+from kubectl_eksdoc.kube.target import ExecPlugin, Surroundings
 from tests.examples import examples
 
 LEAVES = (

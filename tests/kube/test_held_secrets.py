@@ -18,10 +18,8 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
-from kubectl_eksdoc.kube.answers import MOST_SAID
-from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.answers import MOST_SAID, Answer, status_of
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.answers import status_of
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs

@@ -22,18 +22,14 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import ReadTimeout
-from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, Refused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
-from kubectl_eksdoc.kube.single_objects import listed
-from kubectl_eksdoc.kube.transport import MOST_EMPTY
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
 from tests.examples import one_in
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, recorded, refused

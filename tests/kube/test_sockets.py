@@ -12,9 +12,7 @@ import pytest
 import urllib3
 
 from kubectl_eksdoc.bounds import Bounds, within
-from kubectl_eksdoc.kube.pools import OpenSockets
-from kubectl_eksdoc.kube.pools import asked_before_each_byte
-from kubectl_eksdoc.kube.pools import keeping_alive
+from kubectl_eksdoc.kube.pools import OpenSockets, asked_before_each_byte, keeping_alive
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 

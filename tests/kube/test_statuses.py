@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
-from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.answers import status_of
+from kubectl_eksdoc.kube.answers import Answer, status_of
 
 JSON = {"content-type": "application/json"}
 

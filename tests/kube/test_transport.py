@@ -13,13 +13,9 @@ from urllib3 import exceptions
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.answers import breakdown
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused, breakdown
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs, recordings

@@ -10,8 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.whereabouts import contexts
-from kubectl_eksdoc.kube.whereabouts import whereabouts
+from kubectl_eksdoc.kube.whereabouts import contexts, whereabouts
 from tests.fakes import kubeconfigs
 
 AROUND = Surroundings()

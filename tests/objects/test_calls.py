@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.pods import POD_ENI
-from kubectl_eksdoc.core.model.pods import Asks
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import Probe
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.pods import POD_ENI, Asks, Branch, Calls, Pod, Probe, RoleBy
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 
 

@@ -13,8 +13,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import EventTold, Revision
 from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.objects.changing import event
-from kubectl_eksdoc.objects.changing import revision
+from kubectl_eksdoc.objects.changing import event, revision
 from kubectl_eksdoc.objects.held import HeldChanges
 
 AT = datetime(2026, 11, 20, 8, 0, tzinfo=timezone.utc)

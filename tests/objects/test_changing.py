@@ -9,9 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.objects.changing import Changing
-from kubectl_eksdoc.objects.changing import Event
-from kubectl_eksdoc.objects.changing import What
+from kubectl_eksdoc.objects.changing import Changing, Event, What
 from kubectl_eksdoc.objects.collector import BadObject
 
 PATH = "/api/v1/pods"

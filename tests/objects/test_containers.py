@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import Runs
+from kubectl_eksdoc.core.model.pods import Container, Runs
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.single import NoSuchObject
 

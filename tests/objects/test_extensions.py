@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_usage import ApiService
-from kubectl_eksdoc.core.model.api_usage import Callee
-from kubectl_eksdoc.core.model.api_usage import DefinedVersion
-from kubectl_eksdoc.core.model.api_usage import Definition
+from kubectl_eksdoc.core.model.api_usage import ApiService, Callee, DefinedVersion, Definition
 from kubectl_eksdoc.core.model.network import WebhookRule
 from tests.objects.observing import observed
 

@@ -9,14 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Written
-from kubectl_eksdoc.core.model.api_usage import WrittenBy
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.objects.held_answers import HeldApis

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.objects.held import HeldPods
 from kubectl_eksdoc.objects.raw_objects import RawObjects

@@ -11,14 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Release
+from kubectl_eksdoc.core.model.api_usage import Manifest, Release
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.objects.manifests import LARGEST
-from kubectl_eksdoc.objects.manifests import Kept
-from kubectl_eksdoc.objects.manifests import kept
-from kubectl_eksdoc.objects.manifests import latest
-from kubectl_eksdoc.objects.manifests import release
+from kubectl_eksdoc.objects.manifests import LARGEST, Kept, kept, latest, release
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"
 MANIFEST = f"""---

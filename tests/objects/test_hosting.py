@@ -10,13 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Owner, Volume, VolumeKind
 from kubectl_eksdoc.core.model.workloads import NO_HOST_FILES, CronJob, HostFiles
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests.objects.observing import T0, observed

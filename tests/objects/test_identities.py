@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import Collector
 from tests.objects.observing import T0

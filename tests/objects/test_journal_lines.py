@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.model.journal import Entry, Intent, Note, Noted, Verb
 from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.objects.journal_lines import line
-from kubectl_eksdoc.objects.journal_lines import lines
-from kubectl_eksdoc.objects.journal_lines import read_lines
+from kubectl_eksdoc.objects.journal_lines import line, lines, read_lines
 from tests.builders import NOW
 from tests.examples import examples
 from tests.journals import ENTRIES, JOURNALS

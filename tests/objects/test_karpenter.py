@@ -11,10 +11,7 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import NodeClass
-from kubectl_eksdoc.core.model.cluster import NodePool
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Identity, NodeClass, NodePool, Source
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests.objects.observing import observed
 

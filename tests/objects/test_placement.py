@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.placement import (
     NOWHERE_SPECIAL,
     HostPort,

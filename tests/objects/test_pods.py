@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
 from tests.objects.observing import T0, T0_TEXT, observed
 
 

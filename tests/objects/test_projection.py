@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Lease
-from kubectl_eksdoc.core.model.cluster import Namespace
-from kubectl_eksdoc.core.model.cluster import NodePool
-from kubectl_eksdoc.core.model.cluster import PriorityClass
+from kubectl_eksdoc.core.model.cluster import Cluster, Lease, Namespace, NodePool, PriorityClass
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.network import (
     Endpoint,

@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Toleration
+from kubectl_eksdoc.core.model.pods import Owner, Toleration
 from kubectl_eksdoc.core.model.workloads import Job, RebootLock, Workload
 from tests.objects.observing import observed
 

@@ -21,8 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.metadata import report_in
+from kubectl_eksdoc.core.model.metadata import Report, report_in
 from kubectl_eksdoc.core.plan.metadata.probing.pods import SCRIPT
 from tests.packets.stand_in import V4, V6
 

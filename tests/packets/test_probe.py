@@ -12,9 +12,7 @@ import time
 import pytest
 
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Family
-from kubectl_eksdoc.core.model.metadata import Report
+from kubectl_eksdoc.core.model.metadata import Ask, Family, Report
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause, Diagnosis, diagnosis
 from kubectl_eksdoc.core.rules.metadata_service import Reach, verdict
 from tests.packets.conftest import Made

@@ -8,9 +8,7 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate

@@ -17,8 +17,7 @@ from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.sim.course import Moved
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.core.sim.course import Moved, Span
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render

@@ -8,12 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.render.roles import Manifests
-from kubectl_eksdoc.render.roles import Step
-from kubectl_eksdoc.render.roles import as_json
-from kubectl_eksdoc.render.roles import as_yaml
-from kubectl_eksdoc.render.roles import logs
-from kubectl_eksdoc.render.roles import taken_away
+from kubectl_eksdoc.render.roles import Manifests, Step, as_json, as_yaml, logs, taken_away
 from tests.core.plan.in_cluster.errands import an_errand
 from tests.reading import yaml_documents
 

@@ -19,14 +19,8 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.rehearsal import FORMATS
-from kubectl_eksdoc.render.rehearsal import Look
-from kubectl_eksdoc.render.rehearsal import RecordView
-from kubectl_eksdoc.render.rehearsal import render
-from kubectl_eksdoc.render.rehearsal.table import NOT_SHOWN
-from kubectl_eksdoc.render.rehearsal.table import NOTHING_DIFFERS
-from kubectl_eksdoc.render.rehearsal.table import differences
-from kubectl_eksdoc.render.rehearsal.table import verdict
+from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RecordView, render
+from kubectl_eksdoc.render.rehearsal.table import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict
 from tests.builders import a_node
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, TIMED, WELL, a_rehearsal, a_rehearsal_view, as_planned, at

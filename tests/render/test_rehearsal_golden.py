@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.render.rehearsal import FORMATS
-from kubectl_eksdoc.render.rehearsal import Look
-from kubectl_eksdoc.render.rehearsal import render
+from kubectl_eksdoc.render.rehearsal import FORMATS, Look, render
 from tests.render.rehearsals import BADLY, WELL, a_rehearsal_view
 from tests.render.test_golden import check_golden
 

@@ -13,8 +13,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.rehearsal import Look
-from kubectl_eksdoc.render.rehearsal import render
+from kubectl_eksdoc.render.rehearsal import Look, render
 from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
 from tests.broken import accepted
 from tests.reading import printed, yaml_of

@@ -12,19 +12,10 @@ import pytest
 
 from kubectl_eksdoc.core.model import codes, interruption_codes
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.snapshots import API_VERSION
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
-from kubectl_eksdoc.render.result import plain
+from kubectl_eksdoc.render.result import FindingResult, Moment, Printed, Text, Texts, UnsetType, plain
 from tools.schemas import RESULTS, kind, made
 
 

@@ -8,23 +8,13 @@ from typing import Any
 import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Timed
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.journal import stops_in
-from kubectl_eksdoc.objects.journal_lines import lines
-from kubectl_eksdoc.objects.journal_lines import read_lines
+from kubectl_eksdoc.core.model.journal import DONE, Begun, Cause, Entries, Note, Noted, RunSummary, Timed
+from kubectl_eksdoc.core.run.journal import replay, stops_in
+from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.run.status_view import Past
 from kubectl_eksdoc.render.run.status import FORMATS
 from kubectl_eksdoc.render.run.status_result import StatusResult
-from kubectl_eksdoc.render.run.status_view import StatusView
+from kubectl_eksdoc.render.run.status_view import Past, StatusView
 from tests.reading import printed
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

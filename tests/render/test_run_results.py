@@ -9,29 +9,28 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Timed
-from kubectl_eksdoc.core.model.journal import Verb
-from kubectl_eksdoc.core.model.journal import Held
-from kubectl_eksdoc.core.model.journal import RunNote
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.model.journal import (
+    Aim,
+    Begun,
+    Cause,
+    Entries,
+    Held,
+    Intent,
+    Note,
+    Noted,
+    RunNote,
+    RunSummary,
+    Timed,
+    Verb,
+)
+from kubectl_eksdoc.core.run.journal import Journaled, replay
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.others import OthersNode, PodLeft
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.result import event
-from kubectl_eksdoc.render.run.status_view import Past
 from kubectl_eksdoc.render.run.status import FORMATS
 from kubectl_eksdoc.render.run.status_result import StatusResult
-from kubectl_eksdoc.render.run.status_view import StatusView
-from kubectl_eksdoc.render.run.status_view import WithoutJournal
+from kubectl_eksdoc.render.run.status_view import Past, StatusView, WithoutJournal
 from kubectl_eksdoc.render.run.watch_result import watch
 from tests.broken import accepted
 from tests.builders import NOW

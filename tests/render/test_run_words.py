@@ -11,14 +11,12 @@ import pytest
 from kubectl_eksdoc.core.model.journal import Cause
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import Record
+from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.record.rows import cordoned_only
-from kubectl_eksdoc.render.record.rows import placed
 from kubectl_eksdoc.render.rehearsal.table import differences
 from kubectl_eksdoc.render.run.result import RunResult
+from kubectl_eksdoc.render.run.table import against_plan, verdict
 from kubectl_eksdoc.render.run.view import RunView
-from kubectl_eksdoc.render.run.table import against_plan
-from kubectl_eksdoc.render.run.table import verdict
 from tests.reading import printed
 from tests.rehearsed import rehearsed_demo
 

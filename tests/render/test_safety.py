@@ -16,18 +16,12 @@ from markdown_it import MarkdownIt
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.identity import identity_line
-from kubectl_eksdoc.render.markdown import block
-from kubectl_eksdoc.render.markdown import code
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.markdown import table
+from kubectl_eksdoc.render.markdown import block, code, escape, table
 from kubectl_eksdoc.render.tables import Column
 from tests.builders import NOW, a_node, a_pod
 from tests.examples import examples

@@ -106,8 +106,7 @@ def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
     from dataclasses import replace
 
     from kubectl_eksdoc.core.model import codes
-    from kubectl_eksdoc.core.model.findings import Status
-    from kubectl_eksdoc.core.model.findings import Subject
+    from kubectl_eksdoc.core.model.findings import Status, Subject
     from tests.builders import a_node
 
     targets = tuple(

@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.cli.run.options import guards
 from kubectl_eksdoc.core.model import codes, kinds
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan

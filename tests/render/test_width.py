@@ -13,9 +13,7 @@ from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.steps import steps
 from kubectl_eksdoc.render.drain.unread import unread
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import plain
+from kubectl_eksdoc.render.tables import Cell, Column, plain
 from tests.examples import one_in
 from tests.render.comparisons import BASELINE, a_compared_view
 from tests.render.plans import NODES, PLAN, a_target, a_view

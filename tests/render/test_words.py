@@ -10,28 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import codes
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import clean
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import age, clean, counted, cut, duration, joined, listing, rfc3339, sentences, wrap
 from tests.builders import NOW, a_cluster, a_pod, a_workload
 from tests.render.plans import a_finding, a_view, an_empty_plan
 

@@ -11,19 +11,15 @@ from queue import Empty, SimpleQueue
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.acts import Errand
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.model.snapshots import last_view_of
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.ports import Field
-from kubectl_eksdoc.tui.opening import Live
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.opening import Live, Opening, Progress
 from tests.tui.pilots import NOW, read_demo
 
 DEMO = replace(read_demo(lambda kind, count: None), source=Source.LIVE, observed_at=NOW)

@@ -13,19 +13,16 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
-from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.app import EksdocApp
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.keymap import Place
+from kubectl_eksdoc.tui.keymap import Page, Place
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.opening import Opening, Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY
-from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import AskLine
 from tests.tui.shared import SharedApp, Work, with_own, with_shared
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

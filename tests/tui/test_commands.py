@@ -9,8 +9,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import commands
 from kubectl_eksdoc.tui.commands import COMMANDS, Typed
-from kubectl_eksdoc.tui.keymap import KEYS
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.pilots import drive, lines, press

@@ -9,19 +9,15 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.model.snapshots import last_view_of
+from kubectl_eksdoc.core.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.core.rules.news import AllNodes, Away, Back, NodeIs
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.tui.app import EksdocApp
-from kubectl_eksdoc.tui.keymap import KEYS
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.reader import HaveRead
-from kubectl_eksdoc.tui.reader import NotRead
-from kubectl_eksdoc.tui.reader import Progressed
+from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
 from kubectl_eksdoc.tui.reading import SOONEST_S, WATCHED_S, Watch
-from kubectl_eksdoc.tui.keymap import why_not
+from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.lives import DEMO, LiveCluster
 from tests.tui.pilots import drive, lines, planned, press

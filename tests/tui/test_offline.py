@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.snapshots import last_view_of
 from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.errors import (
@@ -19,7 +18,7 @@ from kubectl_eksdoc.errors import (
     Unauthorized,
     Untrusted,
 )
-from kubectl_eksdoc.tui.shell import OfflineScreen
+from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.unreached import headline

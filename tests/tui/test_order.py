@@ -16,11 +16,7 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.sheets.nodes import COLUMNS
-from kubectl_eksdoc.tui.sheets.nodes import facts_of
-from kubectl_eksdoc.tui.sheets.nodes import Order
-from kubectl_eksdoc.tui.sheets.nodes import in_order
-from kubectl_eksdoc.tui.sheets.nodes import marked
+from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, Order, facts_of, in_order, marked
 from tests.builders import a_node
 from tests.tui.pilots import read_demo
 

@@ -13,10 +13,9 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
 from kubectl_eksdoc.tui import edits
-from kubectl_eksdoc.tui.keymap import KEYS
-from kubectl_eksdoc.tui.keymap import Page
+from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.opening import Progress
-from kubectl_eksdoc.tui.keymap import why_not
+from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.examples import one_in
 from tests.tui.pilots import NARROW, a_demo, drive, lines, planned, press, read_demo
@@ -89,7 +88,9 @@ def test_old_kubelets_and_old_images() -> None:
         assert facts is not None
         old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
         assert screen.model.choice.ask.marked == old
-        assert "AMI" in str(edits.marked_group("a", screen.model, None)), "every node of the demo has its group's newest"
+        assert "AMI" in str(edits.marked_group("a", screen.model, None)), (
+            "every node of the demo has its group's newest"
+        )
 
     drive(mark)
 

@@ -17,8 +17,6 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
-from kubectl_eksdoc.tui.sheets import budgets
-from kubectl_eksdoc.tui.sheets import waves
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.builders import a_node
 from tests.tui.pilots import read_demo

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from kubectl_eksdoc.tui.framed import LEAST, lines, too_small
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.tui.framed import LEAST
-from kubectl_eksdoc.tui.framed import lines
-from kubectl_eksdoc.tui.framed import too_small
 from tests.tui.pilots import NARROW, drive, planned
 from tests.tui.pilots import lines as seen
 

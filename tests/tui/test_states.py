@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
-from kubectl_eksdoc.tui.shell import OfflineScreen
+from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.render.test_golden import check_golden
 from tests.tui.lives import LiveCluster

@@ -30,13 +30,7 @@ from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.tui.reader import Changed
-from kubectl_eksdoc.tui.reader import Known
-from kubectl_eksdoc.tui.reader import Lost
-from kubectl_eksdoc.tui.reader import Notice
-from kubectl_eksdoc.tui.reader import Over
-from kubectl_eksdoc.tui.reader import Watched
-from kubectl_eksdoc.tui.reader import Watcher
+from kubectl_eksdoc.tui.reader import Changed, Known, Lost, Notice, Over, Watched, Watcher
 from kubectl_eksdoc.wiring.runs import open_watch
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 from tests.embedded.clients import worlds

@@ -15,8 +15,8 @@ from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
 from kubectl_eksdoc.flows.metadata import KINDS, plan_imds
 from kubectl_eksdoc.kube.identity import AwsWanted

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from kubectl_eksdoc.core.model.coredns import NAME, is_coredns
 from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import is_coredns
 from tools.demo.incidents import COREFILE
 from tools.demo.meta import Json
 

@@ -9,9 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.reader import PLAIN
-from kubectl_eksdoc.embedded.demo.reader import SCENES
-from kubectl_eksdoc.embedded.demo.reader import folder
+from kubectl_eksdoc.embedded.demo.reader import PLAIN, SCENES, folder
 from tools.demo import account, scenes
 from tools.demo.aws import clusters
 

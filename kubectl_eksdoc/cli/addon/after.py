@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.request import addon_named
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError

@@ -6,9 +6,7 @@ import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli import options
-from kubectl_eksdoc.cli import options
+from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.errors import UsageError
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.addon import following, reading
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still

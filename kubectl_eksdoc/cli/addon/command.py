@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli import options
+from kubectl_eksdoc.cli import fleet as fleet_options
+from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
-from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli.fleet import over_fleet
-from kubectl_eksdoc.cli.fleet import Passed
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.fleet import Passed, over_fleet
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF

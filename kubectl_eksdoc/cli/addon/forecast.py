@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request

@@ -6,9 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.cli.options import since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 

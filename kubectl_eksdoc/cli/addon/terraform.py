@@ -6,13 +6,9 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import opening, rights
 from kubectl_eksdoc.cli.addon import reading
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.cli.options import refused_beside
-from kubectl_eksdoc.cli.options import since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, refused_beside, since_from
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice

@@ -6,19 +6,15 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, values
+from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli import options as unknown_options
 from kubectl_eksdoc.cli.check import inside, reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
-from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli.fleet import over_fleet
-from kubectl_eksdoc.cli.fleet import Passed
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.fleet import Passed, over_fleet
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import permissions

@@ -13,17 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirming, exits, rights
+from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
 from kubectl_eksdoc.cli import options as confirm_options
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.confirming import Counted, Given
-from kubectl_eksdoc.cli import in_cluster
-from kubectl_eksdoc.cli.in_cluster import Ready
-from kubectl_eksdoc.cli.in_cluster import shown_or_created
-from kubectl_eksdoc.cli.in_cluster import Inside
-from kubectl_eksdoc.cli.rights import commands as check_rights
+from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
+from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import permissions
@@ -37,11 +33,8 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.in_cluster import Errand
-    from kubectl_eksdoc.core.plan.in_cluster import Fleet
-    from kubectl_eksdoc.core.plan.in_cluster import When
-    from kubectl_eksdoc.render.roles import Manifests
-    from kubectl_eksdoc.render.roles import Step
+    from kubectl_eksdoc.core.plan.in_cluster import Errand, Fleet, When
+    from kubectl_eksdoc.render.roles import Manifests, Step
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
 OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
@@ -100,8 +93,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     Raises:
         UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import LONGEST_CRON_NAME
-    from kubectl_eksdoc.core.plan.in_cluster import When
+    from kubectl_eksdoc.core.plan.in_cluster import LONGEST_CRON_NAME, When
 
     given = confirm_options.given_from(args, OBJECTS)
     how = in_cluster.from_args(
@@ -203,16 +195,14 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
     from kubectl_eksdoc.core.plan.check.registry import needs_of
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
-    past = check_rights.CHANGED if request.since is not None else ()
-    target = request.target or check_rights.NEXT
-    held = (*check_rights.narrowed(kinds_for(checks), needs_of(checks), target), *past)
+    past = commands.CHANGED if request.since is not None else ()
+    target = request.target or commands.NEXT
+    held = (*commands.narrowed(kinds_for(checks), needs_of(checks), target), *past)
     return rights.granted(rights.needed_with(held, (), opted), rights.Places(karpenter=wanted.karpenter))
 
 
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster import FOLDER
-    from kubectl_eksdoc.core.plan.in_cluster import Errand
-    from kubectl_eksdoc.core.plan.in_cluster import LARGEST
+    from kubectl_eksdoc.core.plan.in_cluster import FOLDER, LARGEST, Errand
     from kubectl_eksdoc.host.suppressions import text_of
     from kubectl_eksdoc.render.drain.invocation import option_words
 
@@ -264,8 +254,8 @@ def _identity(who: Identity, errand: Errand) -> Step:
 def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
     from kubectl_eksdoc.core.plan.check.registry import needs_of
 
-    past = check_rights.ASKED_OF_CHANGES if request.since is not None else ()
-    asked = (*check_rights.asked(needs_of(checks)), *past)
+    past = commands.ASKED_OF_CHANGES if request.since is not None else ()
+    asked = (*commands.asked(needs_of(checks)), *past)
     actions = sorted({action for question in asked for action in question.actions})
     role = f"role {wanted.how.role}" if wanted.how.role else "a role by EKS Pod Identity, or --role-arn"
     return f"What it asks AWS needs {role}, with: {', '.join(actions)}"
@@ -292,10 +282,7 @@ def _manifests(
     wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str], told: Sequence[str]
 ) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
-    from kubectl_eksdoc.render.roles import Manifests
-    from kubectl_eksdoc.render.roles import Step
-    from kubectl_eksdoc.render.roles import logs
-    from kubectl_eksdoc.render.roles import taken_away
+    from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
 
     zone = wanted.when.zone or "UTC"
     what = who.cluster if wanted.fleet is None else f"each of {', '.join(wanted.fleet.keys)}"

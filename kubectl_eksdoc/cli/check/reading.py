@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
 

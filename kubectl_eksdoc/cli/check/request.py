@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.check.since_values import Since
-from kubectl_eksdoc.cli.options import without_from
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.cli.options import since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from, without_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 

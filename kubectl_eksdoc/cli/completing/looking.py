@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli.completing.candidates import for_command
 from kubectl_eksdoc.cli.completing.cursor import Cursor
 from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
-from kubectl_eksdoc.cli.flags import HONOURED
-from kubectl_eksdoc.cli.flags import Takes
+from kubectl_eksdoc.cli.flags import HONOURED, Takes
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.names import Kind, Name
 from kubectl_eksdoc.wiring.sources import SourceChoice

@@ -13,11 +13,8 @@ from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.request import Request as AddonRequest
-from kubectl_eksdoc.cli.dns.change_options import Asking
-from kubectl_eksdoc.cli.dns.change_options import rendered
-from kubectl_eksdoc.cli.dns.change_options import DnsApply
-from kubectl_eksdoc.cli.dns.request import ADDON
-from kubectl_eksdoc.cli.dns.request import NAME
+from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, rendered
+from kubectl_eksdoc.cli.dns.request import ADDON, NAME
 from kubectl_eksdoc.cli.surroundings import Answer
 from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, LocalJournalError
@@ -28,8 +25,8 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.core.run.addon.ended import Ended
     from kubectl_eksdoc.core.run.dns import Verified
-    from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.flows.dns import Verifying
+    from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.render.dns_change import DnsChangeView
@@ -149,8 +146,7 @@ def _applied(
     from kubectl_eksdoc.flows.dns_change import config_map
     from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.dns_change.table import back_of_map
-    from kubectl_eksdoc.wiring.dns import journal_of
-    from kubectl_eksdoc.wiring.dns import maps_of
+    from kubectl_eksdoc.wiring.dns import journal_of, maps_of
 
     texts, config = ready.change.corefile, ready.config
     assert texts is not None and config is not None, "something is applied"
@@ -206,8 +202,7 @@ def _looked_at(
     from kubectl_eksdoc.core.model.commands import Reach
     from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
-    from kubectl_eksdoc.core.run.dns import judged
-    from kubectl_eksdoc.core.run.dns import Wanted
+    from kubectl_eksdoc.core.run.dns import Wanted, judged
     from kubectl_eksdoc.flows.dns import verified
 
     ended = view.ended
@@ -257,8 +252,7 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 @contextmanager
 def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
     from kubectl_eksdoc.core.run.dns import metrics_port
-    from kubectl_eksdoc.flows.dns import NO_METRICS
-    from kubectl_eksdoc.flows.dns import Verifying
+    from kubectl_eksdoc.flows.dns import NO_METRICS, Verifying
     from kubectl_eksdoc.wiring.dns import resolvers_of
 
     around = asking.around

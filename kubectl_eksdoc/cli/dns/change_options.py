@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.confirming import Given
-from kubectl_eksdoc.errors import UsageError
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
-from kubectl_eksdoc.cli import opening as reaching
+
+from kubectl_eksdoc.cli import opening, values
+from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.cli.opening import Asked
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.dns.change.wishes import Scale, Wishes
-    from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
@@ -232,10 +229,10 @@ class Asking:
         """The words that lead to the same cluster, of ours."""
         if self.request.source.demo:
             return ("--demo", "--dry-run")  # nothing of it can be changed
-        return reaching.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
+        return opening.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
 
     def kubectl(self, world: AddonWorld) -> tuple[str, ...]:
-        return reaching.words(self.request.source, self.request.options, world.cluster.identity.context)
+        return opening.words(self.request.source, self.request.options, world.cluster.identity.context)
 
 
 def rendered(asking: Asking, view: DnsChangeView) -> str:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening as saying
+
+from kubectl_eksdoc.cli import exits, opening, options, rights
 from kubectl_eksdoc.cli.addon import reading as addon_reading
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
-from kubectl_eksdoc.cli.dns.change_options import Asking
-from kubectl_eksdoc.cli.dns.change_options import Request
-from kubectl_eksdoc.cli.dns.change_options import as_data
-from kubectl_eksdoc.cli.dns.change_options import rendered
-from kubectl_eksdoc.cli.dns.change_options import DnsApply
-from kubectl_eksdoc.cli.dns.request import ADDON
-from kubectl_eksdoc.cli.dns.request import NAME
-from kubectl_eksdoc.cli.dns.request import measured_on
+from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, Request, as_data, rendered
+from kubectl_eksdoc.cli.dns.request import ADDON, NAME, measured_on
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
-import argparse
-from kubectl_eksdoc.cli import options as confirm_options
-from kubectl_eksdoc.cli.confirming import CHANGES
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
@@ -49,7 +42,7 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
         check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
     try:
         world = _opened(asking)
-        saying.told(world, request.options, around)
+        opening.told(world, request.options, around)
         if apply is not None and apply.resume:
             return change_following.resumed(asking, apply, world)
         return _changed(asking, world)
@@ -126,8 +119,7 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.addon.judging import calls
     from kubectl_eksdoc.flows.dns_change import config_map, resets
-    from kubectl_eksdoc.render.dns_change import DnsChangeView
-    from kubectl_eksdoc.render.dns_change import table as commands
+    from kubectl_eksdoc.render.dns_change import DnsChangeView, table
 
     change, plan = ready.change, ready.plan
     apply = asking.apply or DnsApply()
@@ -137,13 +129,13 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
-        command = commands.update_addon(world.eks, change.version, mode, values)
+        command = table.update_addon(world.eks, change.version, mode, values)
         words = asking.reached_by(world)
-        back = commands.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
+        back = table.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
     elif ready.config is not None:
-        command = commands.apply_config(ready.config, apply.force, asking.kubectl(world))
+        command = table.apply_config(ready.config, apply.force, asking.kubectl(world))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (commands.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
+        back = (table.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
     return DnsChangeView(
         world.cluster,
         _given(asking),
@@ -205,7 +197,7 @@ def code(asking: Asking, view: DnsChangeView) -> int:
 def _left(asking: Asking, view: DnsChangeView) -> int:
     if view.change is not None and view.change.not_done:
         return exits.FAILS
-    return saying.code(view.findings, asking.request.accepted)
+    return opening.code(view.findings, asking.request.accepted)
 
 
 def _preview(asking: Asking, view: DnsChangeView) -> str:
@@ -224,5 +216,5 @@ def _preview(asking: Asking, view: DnsChangeView) -> str:
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Before anything is changed")
     unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
-    confirm_options.add_confirmation(group, CHANGES, unless)
-    confirm_options.add_dry_run(group, "show what would be done", "ask the server whether it would take it")
+    options.add_confirmation(group, CHANGES, unless)
+    options.add_dry_run(group, "show what would be done", "ask the server whether it would take it")

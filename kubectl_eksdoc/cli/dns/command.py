@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import opening, rights
 from kubectl_eksdoc.cli import options as confirm_options
 from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli import options as unknown_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
@@ -19,9 +18,7 @@ from kubectl_eksdoc.cli.dns import request as reading
 from kubectl_eksdoc.cli.dns.changing import changing
 from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import permissions
@@ -106,8 +103,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.dns.plan import plan_dns
-    from kubectl_eksdoc.render.dns import FORMATS
-    from kubectl_eksdoc.render.dns import DnsView
+    from kubectl_eksdoc.render.dns import FORMATS, DnsView
 
     options = request.options
     FORMATS.check(options.output)

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.errors import UsageError
@@ -48,8 +47,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
     """
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.plan.dns.file import read_corefile
-    from kubectl_eksdoc.render.corefile import FORMATS
-    from kubectl_eksdoc.render.corefile import CorefileView
+    from kubectl_eksdoc.render.corefile import FORMATS, CorefileView
 
     if not SourceOptions.from_args(args).choice.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")

@@ -5,14 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.confirming import Given
-from kubectl_eksdoc.errors import UsageError
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening as saying
-from kubectl_eksdoc.cli.confirming import CHANGES, confirm
+
+from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli.confirming import CHANGES, Given, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -23,9 +18,8 @@ from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
     from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+    from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner, MeasurePlan
     from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.ports import ProbeGround
@@ -239,7 +233,7 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
     from kubectl_eksdoc.core.model.coredns import MARKS
     from kubectl_eksdoc.flows.dns_measure import prepared
     from kubectl_eksdoc.render.dns_measure import FORMATS
-    from kubectl_eksdoc.render.dns_measure import MANIFESTS
+    from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
 
     (MANIFESTS if measure.dry == "client" else FORMATS).check(options.output)
     if not source.live:
@@ -253,7 +247,7 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
     try:
         with ProgressLine(around.stderr) as progress:
             cluster = around.open_reader(source, options.connection, progress).read((kinds.NODES,))
-        saying.told(_Read(cluster), options, around)
+        opening.told(_Read(cluster), options, around)
         ground = edges.open_ground(options.connection, manner.namespace, MARKS)
         dns = edges.open_dns(options.connection)
         plan = prepared(cluster.nodes, ground, dns, edges.new_probe_id(), manner)
@@ -266,11 +260,9 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
 
 def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
     """What would be made, for kubectl; or whether the server would take it."""
-    from kubectl_eksdoc.flows.dns_measure import tried
-    from kubectl_eksdoc.flows.dns_measure import asked
-    from kubectl_eksdoc.render.dns_measure import FORMATS
-    from kubectl_eksdoc.render.dns_measure import MANIFESTS
-    from kubectl_eksdoc.render.dns_measure import MeasureView
+    from kubectl_eksdoc.flows.dns_measure import asked, tried
+    from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
+    from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
 
     around, options, given = asking.around, asking.options, asking.measure.flags
     if asking.measure.dry == "client":
@@ -285,10 +277,8 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
     from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-    from kubectl_eksdoc.flows.dns_measure import Edges
-    from kubectl_eksdoc.flows.dns_measure import measured
-    from kubectl_eksdoc.render.dns_measure import FORMATS
-    from kubectl_eksdoc.render.dns_measure import MeasureView
+    from kubectl_eksdoc.flows.dns_measure import Edges, measured
+    from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
 
     around, options, given = asking.around, asking.options, asking.measure.flags
     found = Measured(())
@@ -302,7 +292,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
     view = MeasureView(asking.cluster, plan, given, found)
     text = rendered(FORMATS.render, view, options, around)
     _keep(asking, plan, found)
-    code = saying.code(view.findings, asking.measure.accepted)
+    code = opening.code(view.findings, asking.measure.accepted)
     return Answer(text, exits.INTERRUPTED if found.interrupted else code)
 
 

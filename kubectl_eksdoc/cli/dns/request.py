@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.cli.options import without_from
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, without_from
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import coredns, permissions
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import coredns
-from kubectl_eksdoc.core.model import permissions as opt_ins
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.commands import Reach
@@ -76,7 +72,7 @@ def opened(request: Request, around: Surroundings) -> DnsWorld:
 
 def reach(request: Request, world: DnsWorld) -> Reach:
     """By which words a command that is proposed leads to the same cluster."""
-    return reaching.reach(request.source, request.options, world.cluster.identity.context)
+    return opening.reach(request.source, request.options, world.cluster.identity.context)
 
 
 def measured_on(around: Surroundings) -> MeasuredBefore:
@@ -98,15 +94,12 @@ def facts_of(
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
     """
-    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-    from kubectl_eksdoc.core.plan.interruption.plan import Wish
-    from kubectl_eksdoc.flows.dns import dns_facts
-    from kubectl_eksdoc.flows.dns import with_notices
-    from kubectl_eksdoc.flows.dns import with_pods
+    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
+    from kubectl_eksdoc.flows.dns import dns_facts, with_notices, with_pods
     from kubectl_eksdoc.flows.interruption import look_at_interruption
 
     def looked() -> InterruptionPlan:
-        karpenter = replace(world.karpenter(), proxied=opt_ins.PROXY.name not in without)
+        karpenter = replace(world.karpenter(), proxied=permissions.PROXY.name not in without)
         return look_at_interruption(karpenter.cluster, karpenter.around, Wish(again=again))
 
     facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode, measured)

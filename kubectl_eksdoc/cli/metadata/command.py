@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli import opening as saying
-from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.wiring.sources import SourceChoice
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import values
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import fleet as fleet_options
+from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli import options as unknown_options
-from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli.fleet import over_fleet
-from kubectl_eksdoc.cli.fleet import Passed
+from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import fixing as changing_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
@@ -30,22 +20,21 @@ from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.snapshots import IMDS_PROBE
 from kubectl_eksdoc.core.rules.metadata_service import OPTIONAL, POD, REQUIRED
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.model.earlier import Earlier
+    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
     from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
     from kubectl_eksdoc.flows.metadata import Scope
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
 
 
 # Who reaches the metadata service, as ``imds-probe`` answers it without measuring or changing anything.
@@ -58,11 +47,10 @@ def judging(request: Request, around: Surroundings) -> Answer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.metadata.plan import against
     from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
     from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
-    from kubectl_eksdoc.render.metadata import FORMATS
-    from kubectl_eksdoc.render.metadata import MetadataView
+    from kubectl_eksdoc.core.plan.metadata.plan import against
+    from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
     options = request.options
     FORMATS.check(options.output)
@@ -72,7 +60,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
         world, plan = answered(request, scope, around)
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
-    saying.told(world, options, around)
+    opening.told(world, options, around)
     since_options.told(before, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, world.cluster, plan, request.given) if before is not None else None
@@ -80,7 +68,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
     choices = offered(plan, world.cluster, world.vpc, world.profile, named)
     view = MetadataView(plan, request.given, world.recognised, pod, choices, since=beside)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))
+    return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))
 
 
 def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[MetadataWorld, MetadataPlan]:
@@ -92,7 +80,7 @@ def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[Meta
 
     world = reading.opened(request, around)
     whole = None if request.source.live else world.cluster
-    reach = reaching.reach(request.source, request.options, world.cluster.identity.context)
+    reach = opening.reach(request.source, request.options, world.cluster.identity.context)
     cluster, hops = scope.of(world.cluster), request.hops
     return world, plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed)
 

@@ -14,8 +14,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
-from kubectl_eksdoc.cli.metadata.probing import Active
-from kubectl_eksdoc.cli.metadata.probing import manner_of
+from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -24,12 +23,10 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalErro
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.asked import Absent
-    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Absent, Unknown
     from kubectl_eksdoc.core.model.aws.machines import Instance
     from kubectl_eksdoc.core.model.metadata import Act
-    from kubectl_eksdoc.core.run.metadata import Done
-    from kubectl_eksdoc.core.run.metadata import Part
+    from kubectl_eksdoc.core.run.metadata import Done, Part
     from kubectl_eksdoc.flows.metadata_fix.steps import Past
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
     from kubectl_eksdoc.render.metadata_fix import FixView
@@ -108,9 +105,7 @@ def _followed(
 ) -> Iterator[FixWorld]:
     """The edges, while the process takes Ctrl-C as a word to stop between two steps."""
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-    from kubectl_eksdoc.wiring.metadata import changes_of
-    from kubectl_eksdoc.wiring.metadata import journal_of
-    from kubectl_eksdoc.wiring.metadata import node_classes_of
+    from kubectl_eksdoc.wiring.metadata import changes_of, journal_of, node_classes_of
 
     believed = _believed(world)
 
@@ -173,8 +168,7 @@ def _members(
 def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple[str, ...]]:
     """As `flows.metadata_fix.steps.tried`."""
     from kubectl_eksdoc.flows.metadata_fix.steps import tried as asked
-    from kubectl_eksdoc.wiring.metadata import changes_of
-    from kubectl_eksdoc.wiring.metadata import node_classes_of
+    from kubectl_eksdoc.wiring.metadata import changes_of, node_classes_of
 
     aws = changes_of(_believed(world))
     with closing(node_classes_of(request.options.connection)) as classes:
@@ -192,8 +186,7 @@ def resumed(
     """
     from kubectl_eksdoc.flows.metadata_fix.carrying_out import go_on
     from kubectl_eksdoc.render.metadata_fix import FixView
-    from kubectl_eksdoc.render.metadata_fix.table import action
-    from kubectl_eksdoc.render.metadata_fix.table import head
+    from kubectl_eksdoc.render.metadata_fix.table import action, head
 
     keeping = around.edges.keeping(fix.resume, "", around.environ)
     begun, act, past = _read(keeping, world)

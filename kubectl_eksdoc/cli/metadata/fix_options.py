@@ -6,9 +6,9 @@ import argparse
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.options import given_from
 from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.options import given_from
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0

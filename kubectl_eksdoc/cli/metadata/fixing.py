@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening as saying
-from kubectl_eksdoc.cli.confirming import confirm
+
+from kubectl_eksdoc.cli import exits, opening, options, rights
+from kubectl_eksdoc.cli.confirming import NODES, confirm
 from kubectl_eksdoc.cli.metadata import fix_following
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
@@ -16,9 +17,6 @@ from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
-import argparse
-from kubectl_eksdoc.cli import options as confirm_options
-from kubectl_eksdoc.cli.confirming import NODES
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.metadata.fixes.chooser import Chosen
@@ -59,7 +57,7 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
         world = reading.opened(request, around)
         if world.login is not None:
             raise world.login
-        saying.told(world, request.options, around)
+        opening.told(world, request.options, around)
         if fix.resume:
             return fix_following.resumed(request, fix, active, world, around)
         return _fixed(request, fix, active, world, around)
@@ -91,8 +89,7 @@ def _fixed(
     if shown.forbidden:
         around.note(f"nothing is done: {shown.forbidden}")
         return Answer(_as_data(request, view, around), exits.FAILS)
-    from kubectl_eksdoc.render.metadata_fix.table import action
-    from kubectl_eksdoc.render.metadata_fix.table import head
+    from kubectl_eksdoc.render.metadata_fix.table import action, head
 
     act = shown.chosen.act
     around.note(f"{head(act)}:")
@@ -113,10 +110,7 @@ def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
     Raises:
         UsageError: there is no such fix, or not one.
     """
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import NotChosen
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import chosen
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import forbidden
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import NotChosen, chosen, forbidden, offered
     from kubectl_eksdoc.flows.metadata import plan_imds
 
     plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops, world.inside)
@@ -174,5 +168,5 @@ def _preview(request: Request, view: FixView, around: Surroundings) -> str:
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Before anything is changed")
-    confirm_options.add_confirmation(group, NODES, "exactly N nodes are probed, changed or replaced")
-    confirm_options.add_dry_run(group, "show what would be done", "ask the servers whether they would take it")
+    options.add_confirmation(group, NODES, "exactly N nodes are probed, changed or replaced")
+    options.add_dry_run(group, "show what would be done", "ask the servers whether they would take it")

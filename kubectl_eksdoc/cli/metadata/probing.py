@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.options import given_from
-from kubectl_eksdoc.cli.confirming import NODES, Given
-from kubectl_eksdoc.errors import UsageError
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening as saying
-from kubectl_eksdoc.cli.confirming import confirm
+
+from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli.confirming import NODES, Given, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.options import given_from
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import ProbeGround
     from kubectl_eksdoc.render.look import Look
     from kubectl_eksdoc.render.metadata_probe import ProbeView
+
     Render = Callable[[ProbeView, str, Look], str]
 
 
@@ -154,7 +151,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
     from kubectl_eksdoc.render.metadata_probe import FORMATS
-    from kubectl_eksdoc.render.metadata_probe import MANIFESTS
+    from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
 
     (MANIFESTS if active.dry == "client" else FORMATS).check(request.options.output)
     if not request.source.live and active.dry != "client":
@@ -167,7 +164,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     asking = _Asking(request, active, around)
     try:
         read = _read(asking)
-        saying.told(read, request.options, around)
+        opening.told(read, request.options, around)
         if read.unasked:
             around.note(f"what EC2 says is not known, and not needed: {read.unasked}")
         if active.dry == "client":
@@ -223,9 +220,7 @@ def manner_of(request: Request, active: Active) -> Manner:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import NAMESPACE
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE, NAMESPACE, Manner
 
     of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
@@ -239,8 +234,8 @@ def _dry(asking: _Asking, read: _Read) -> Answer:
     """What would be made, for kubectl; nobody is asked."""
     from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.plan.metadata.probing.result import plan_probe
-    from kubectl_eksdoc.render.metadata_probe import MANIFESTS
     from kubectl_eksdoc.render.metadata_probe import ProbeView
+    from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
 
     unasked = Unknown("the cluster was not asked")
     probe = asking.around.edges.new_probe_id()
@@ -253,11 +248,8 @@ def _dry(asking: _Asking, read: _Read) -> Answer:
 
 def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-    from kubectl_eksdoc.flows.metadata_probe import prepared
-    from kubectl_eksdoc.flows.metadata_probe import probed
-    from kubectl_eksdoc.flows.metadata_probe import tried
-    from kubectl_eksdoc.render.metadata_probe import FORMATS
-    from kubectl_eksdoc.render.metadata_probe import ProbeView
+    from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+    from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
 
     around, cluster = asking.around, read.cluster
     probe = around.edges.new_probe_id()
@@ -279,7 +271,9 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         found = Probed((), "")
     view = ProbeView(cluster, plan, asking.given, found)
     text = _rendered(asking, view, FORMATS.render)
-    return Answer(text, exits.INTERRUPTED if found.interrupted else saying.code(view.findings, asking.request.accepted))
+    return Answer(
+        text, exits.INTERRUPTED if found.interrupted else opening.code(view.findings, asking.request.accepted)
+    )
 
 
 def _show(asking: _Asking, view: ProbeView) -> None:

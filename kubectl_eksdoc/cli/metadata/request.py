@@ -6,18 +6,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
-from kubectl_eksdoc.cli.options import since_from
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli import opening as reaching
-from kubectl_eksdoc.cli import opening as saying
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
@@ -135,6 +130,6 @@ def scope(request: Request) -> Scope:
     return Scope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
-def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:
+def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
-    return reaching.with_aws(request.source, request.options, world.cluster.identity.context)
+    return opening.with_aws(request.source, request.options, world.cluster.identity.context)

@@ -21,13 +21,11 @@ def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) 
         UsageError: there is no such output format.
     """
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.cluster import Source
+    from kubectl_eksdoc.core.model.cluster import Cluster, Source
     from kubectl_eksdoc.core.plan.permissions import held
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.permissions import CHECK_FORMATS
-    from kubectl_eksdoc.render.permissions import CheckView
+    from kubectl_eksdoc.render.permissions import CHECK_FORMATS, CheckView
 
     options = request.options
     CHECK_FORMATS.check(options.output)

@@ -9,15 +9,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli import options
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli import options, values
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.permissions import rights
-from kubectl_eksdoc.cli.permissions.rights import Grown
-from kubectl_eksdoc.cli.permissions.rights import Invocation
 from kubectl_eksdoc.cli.permissions.request import (
     JOURNAL,
     KARPENTER,
@@ -27,6 +22,7 @@ from kubectl_eksdoc.cli.permissions.request import (
     account,
     subject,
 )
+from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.coredns import SYSTEM
@@ -134,12 +130,8 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.permissions.rights import cautions
-    from kubectl_eksdoc.cli.permissions.rights import doubts
-    from kubectl_eksdoc.cli.permissions.rights import reading
-    from kubectl_eksdoc.cli.permissions.rights import wanted
-    from kubectl_eksdoc.render.permissions import FORMATS
-    from kubectl_eksdoc.render.permissions import PermissionsView
+    from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
+    from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
 
     request = Request.from_args(args, words, grown)
     commands = request.commands or reading()
@@ -198,8 +190,7 @@ def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -
     Raises:
         UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
     """
-    from kubectl_eksdoc.core.plan.permissions import LONGEST
-    from kubectl_eksdoc.core.plan.permissions import policies
+    from kubectl_eksdoc.core.plan.permissions import LONGEST, policies
     from kubectl_eksdoc.render.encode import to_json
 
     parts = policies(found.actions, request.place)

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.errors import UsageError
-import argparse
-from collections.abc import Collection, Sequence
+
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
 from kubectl_eksdoc.cli.rights import Places, Right, asked
-from kubectl_eksdoc.cli.rights import commands as checks
 from kubectl_eksdoc.cli.rights import asked as lost
+from kubectl_eksdoc.cli.rights import commands as checks
 from kubectl_eksdoc.cli.rights import commands as placing
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.permissions import Asked
-from kubectl_eksdoc.core.plan.permissions import Needed
-from kubectl_eksdoc.core.plan.permissions import Wanted
-from kubectl_eksdoc.core.plan.permissions import together
+from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.permissions import Asked, Needed, Wanted, together
+from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser

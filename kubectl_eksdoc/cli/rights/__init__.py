@@ -8,21 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.cli.rights import asked
-from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN
-from kubectl_eksdoc.cli.rights.commands import MEASURED_WITH
+from kubectl_eksdoc.cli.rights import asked, commands
+from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN, MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
 from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import Need
-from kubectl_eksdoc.core.model.permissions import Needs
-from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
 
 ACCESS_REVIEWS = Resource(

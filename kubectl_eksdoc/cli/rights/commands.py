@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model import permissions as opt_ins
-from kubectl_eksdoc.core.model.kinds import Resource
-from collections.abc import Mapping
-from dataclasses import replace
-from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model import permissions as opt_ins
-from kubectl_eksdoc.core.model.coredns import SYSTEM
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
 from kubectl_eksdoc.cli.rights import asked as of_aws
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model import kinds, permissions
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.check_needs import FURTHER, Need
+from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.placing import PLACED, RBAC
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import OLDEST, going, gone_before
-from collections.abc import Iterable
-from dataclasses import replace
-from kubectl_eksdoc.cli.rights.right import Right
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.placing import PLACED
-from kubectl_eksdoc.core.model.placing import RBAC
-
 
 # The rights of drains: to plan them, to run them, and to look at runs.
 
@@ -75,10 +58,12 @@ _EVICT = (
 _NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
 _NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
 _RESTARTED = tuple(
-    Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=opt_ins.PATCH_WORKLOADS)
+    Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED, flag="--surge-singles", opt_in=permissions.PATCH_WORKLOADS)
     for verb in ("get", "patch")
 )
-_DELETED = (Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=opt_ins.DELETE_PODS),)
+_DELETED = (
+    Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=permissions.DELETE_PODS),
+)
 _DETACHED = "a node is done without a look at the volumes of its pods: they may still be attached to it"
 READ_FOR_RUNS = tuple(
     replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
@@ -154,7 +139,7 @@ _RESTART = tuple(
         lost=_NO_ROLLOUT,
         namespace=SYSTEM,
         flag="--measure=rollout",
-        opt_in=opt_ins.PATCH_WORKLOADS,
+        opt_in=permissions.PATCH_WORKLOADS,
     )
     for verb in ("get", "patch")
 )
@@ -203,7 +188,7 @@ _OF_KARPENTER = (
         subresource="log",
         karpenter=True,
     ),
-    Right("get", kinds.PODS, lost=_NO_SIGN, subresource="proxy", karpenter=True, opt_in=opt_ins.PROXY),
+    Right("get", kinds.PODS, lost=_NO_SIGN, subresource="proxy", karpenter=True, opt_in=permissions.PROXY),
     Right("list", kinds.EVENTS, lost=_NO_EVENTS, namespace="default"),
 )
 """Events of nodes are in namespace default (client-go, tools/record: what they are about has no namespace)."""
@@ -249,7 +234,7 @@ COREDNS_WISH = (
 COREDNS_CHANGE = (
     *COREDNS_WISH,
     Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log", namespace=SYSTEM),
-    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy", namespace=SYSTEM, opt_in=opt_ins.PROXY),
+    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy", namespace=SYSTEM, opt_in=permissions.PROXY),
     Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE, namespace=SYSTEM),
 )
 
@@ -279,7 +264,9 @@ OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
     Need.API_WRITTEN: written(NEXT),
     Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(NEXT)),
-    Need.HELM: tuple(Right(verb, SECRETS, lost=_NO_RELEASES, opt_in=opt_ins.HELM_RELEASES) for verb in ("get", "list")),
+    Need.HELM: tuple(
+        Right(verb, SECRETS, lost=_NO_RELEASES, opt_in=permissions.HELM_RELEASES) for verb in ("get", "list")
+    ),
     Need.PLAN_DRAIN: DRAIN_PLAN,
     Need.PLAN_ADDONS: ADDON_DIFF,
     Need.PLAN_IMDS: IMDS_PROBE,
@@ -357,9 +344,7 @@ CHANGED = tuple(Right("list", each, lost=_CHECKS_UNSEEN) for each in (*kinds.HIS
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
 """Of ``--changed-since``, besides."""
 
-SNAPSHOT = _each_once(
-    (*CHECK, *ADDON_AFTER, *CHANGED, *written(Version(READ_TO.major, READ_TO.minor + FURTHER)))
-)
+SNAPSHOT = _each_once((*CHECK, *ADDON_AFTER, *CHANGED, *written(Version(READ_TO.major, READ_TO.minor + FURTHER))))
 """All that is read by whichever command."""
 
 

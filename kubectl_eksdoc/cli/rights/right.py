@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import OptIn
-from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.permissions import OptIn, Permission
 
 
 @dataclass(frozen=True, slots=True)

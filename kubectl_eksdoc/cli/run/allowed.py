@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from kubectl_eksdoc.errors import UsageError
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import permissions as opt_ins
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
@@ -64,7 +63,7 @@ def check_allowed(
             missing[each] = right
     if missing:
         said = "; ".join(each.said for each in missing)
-        hints = dict.fromkeys(opt_ins.how_to(str(right), command) for right in missing.values())
+        hints = dict.fromkeys(permissions.how_to(str(right), command) for right in missing.values())
         first = min(missing.values(), key=lambda right: right.opt_in is not None)
         hint = "\n".join(("Nothing was done.", *filter(None, hints)))
         raise rights.explained(Forbidden(f"the cluster does not let you: {said}", hint, str(first)), command)

@@ -8,18 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalGone, LocalJournalError, Stopped
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.runs import Keeping
-from kubectl_eksdoc.wiring.runs import RunEdges
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.demo.reader import IDENTITY
-from kubectl_eksdoc.wiring.runs import HastenedClock
-from kubectl_eksdoc.wiring.runs import hastened
+from kubectl_eksdoc.wiring.runs import HastenedClock, hastened
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
 

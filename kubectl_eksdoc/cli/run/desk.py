@@ -12,30 +12,23 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import confirming, rights
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run import new_run, rest
-from kubectl_eksdoc.cli.run import rollback
+from kubectl_eksdoc.cli.run import new_run, rest, rollback
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.run.rest import Rest
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Live
-from kubectl_eksdoc.tui.run.state import Outcome
-from kubectl_eksdoc.tui.run.state import Prepared
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.runs import Keeping
+from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.streams import say
-from kubectl_eksdoc.cli.surroundings import Surroundings
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import confirming, exits
-from kubectl_eksdoc.cli import drain as drain_options
-from kubectl_eksdoc.cli.drain import PlanRequest
-from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli.drain import tell
-from kubectl_eksdoc.cli import in_cluster
+
+from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import Inside
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run import rest as carry_on
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run import rest
+from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
@@ -40,16 +30,15 @@ from kubectl_eksdoc.cli.run.new_run import (
     check_rights,
     read_and_plan,
 )
-from kubectl_eksdoc.cli.run.allowed import check_writable
+from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.run.limits import Limits
-    from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.core.model.baseline import Baseline
+    from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
 
@@ -106,7 +95,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
-    drain_options.add_targeting(parser)
+    drain.add_targeting(parser)
     parser.add_argument_group("A plan that was read before").add_argument(
         "--plan",
         default=None,
@@ -119,7 +108,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_journal(parser)
     run_options.add_carry_on(parser)
     in_cluster.add_to(parser.add_argument_group("In the cluster"), "do it by a Job")
-    drain_options.add_policy(parser, runs=True)
+    drain.add_policy(parser, runs=True)
     run_options.add_dry_run(parser)
     parser.set_defaults(leaf=parser, command=run_drain, baseline=None)
 
@@ -155,7 +144,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         FORMATS.check(request.options.output)
     if not request.dry and (request.inside is None or request.inside.apply):
         check_writable(around.environ, COMMAND)
-    if request.carried and (answer := carry_on.gone_on_with(wanted, request.carried, around)) is not None:
+    if request.carried and (answer := rest.gone_on_with(wanted, request.carried, around)) is not None:
         return answer
     read = _planned(request, around)
     if request.saved is not None:
@@ -185,9 +174,9 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     if args.plan is not None:
         if not args.plan:
             raise UsageError("--plan needs the path of a plan that was saved with -o json")
-        if not drain_options.targeting_from(args, words).empty:
+        if not drain.targeting_from(args, words).empty:
             raise UsageError("--plan says which nodes: no others can be named or selected with it")
-        if drain_options.policy_from(args) != DrainPolicy():
+        if drain.policy_from(args) != DrainPolicy():
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
         saved = around.read_baseline(args.plan)
         plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *_of(saved))
@@ -196,9 +185,9 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     dry = run_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
-    carried = "" if args.carry_on is None else carry_on.check_id(args.carry_on)
+    carried = "" if args.carry_on is None else rest.check_id(args.carry_on)
     if carried and dry:
-        raise UsageError(f"{carry_on.FLAG} goes on with a run, and a dry run does nothing", "Leave one of them out.")
+        raise UsageError(f"{rest.FLAG} goes on with a run, and a dry run does nothing", "Leave one of them out.")
     wanted = NewRun(plan, namespace, limits, hooks)
     return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted))
 
@@ -209,14 +198,14 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
     how = in_cluster.from_args(args)
     if how is not None:
         if args.carry_on is not None:
-            raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {carry_on.FLAG} out.")
+            raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {rest.FLAG} out.")
         in_cluster.check_output(wanted.plan.options.output)
         inside.check(wanted)
     return how
 
 
 def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
-    from kubectl_eksdoc.cli.run.noted import of_saved
+    from kubectl_eksdoc.cli.run.again import of_saved
 
     return of_saved(saved.options, saved.file)
 
@@ -229,14 +218,13 @@ def _planned(request: _Request, around: Surroundings) -> Read:
         read = read_and_plan(request.wanted, around, progress)
     look = looks.decide(request.options, around.stderr, around.environ)
     around.note(identity_line(read.cluster, around.now(), look))
-    tell((*request.wanted.plan.notes, *drain_options.idle(read.plan)), around)
+    tell((*request.wanted.plan.notes, *drain.idle(read.plan)), around)
     return read
 
 
 def _check_saved(saved: Baseline, read: Read) -> None:
     from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
-    from kubectl_eksdoc.core.plan.since.side import Sameness
-    from kubectl_eksdoc.core.plan.since.side import kinship
+    from kubectl_eksdoc.core.plan.since.side import Sameness, kinship
 
     akin = kinship(saved, read.cluster)
     if akin.sameness is not Sameness.SAME:
@@ -269,11 +257,11 @@ def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
 
 
 def _view(request: _Request, read: Read) -> DrainView:
-    from kubectl_eksdoc.cli import opening as reaching
+    from kubectl_eksdoc.cli import opening
     from kubectl_eksdoc.core.run.baking import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
-    reached_by = reaching.words(SourceChoice(), request.options, read.cluster.identity.context)
+    reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
     bake = bake_of(read.plan, request.wanted.limits.bake_s)
     return DrainView(read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, bake=bake)
 
@@ -320,10 +308,10 @@ def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings)
     from kubectl_eksdoc.cli.run.carrying import Carrying
 
     if carried:
-        carrying = carry_on.carrying_on(wanted, carried, around)
-        with carry_on.started_again():
+        carrying = rest.carrying_on(wanted, carried, around)
+        with rest.started_again():
             fresh, ended = carried_out(wanted, read, carrying, around)
-        return carry_on.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
+        return rest.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
     edges = around.edges
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
     carrying = Carrying(COMMAND, around, wanted.plan.options, keeping, wanted.hooks)

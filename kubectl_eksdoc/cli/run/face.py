@@ -13,11 +13,9 @@ from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.standing import Reason
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.core.run.standing import Reason, Standing
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
-from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.run import events
 
 UNREAD = "nobody reads its output any more"

@@ -11,16 +11,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
 from kubectl_eksdoc.cli.drain import exit_code
-from kubectl_eksdoc.cli import in_cluster
-from kubectl_eksdoc.cli.in_cluster import Ready
-from kubectl_eksdoc.cli.in_cluster import shown_or_created
-from kubectl_eksdoc.cli.in_cluster import Inside
+from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
 from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -29,8 +25,7 @@ from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.plan.in_cluster import Errand
-    from kubectl_eksdoc.core.plan.in_cluster import Avoided
+    from kubectl_eksdoc.core.plan.in_cluster import Avoided, Errand
     from kubectl_eksdoc.render.roles import Manifests
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
@@ -70,9 +65,7 @@ def inside(
         Locked: another one is under way.
         EksdocError: as `applying.shown_or_created`.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import objects
-    from kubectl_eksdoc.core.plan.in_cluster import avoided
-    from kubectl_eksdoc.core.plan.in_cluster import rooms
+    from kubectl_eksdoc.core.plan.in_cluster import avoided, objects, rooms
 
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -129,8 +122,7 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
     Raises:
         UsageError: no ConfigMap can hold even that.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import LARGEST
-    from kubectl_eksdoc.core.plan.in_cluster import needed
+    from kubectl_eksdoc.core.plan.in_cluster import LARGEST, needed
     from kubectl_eksdoc.render.encode import to_json
 
     found = around.edges.packed(to_json(plan))
@@ -146,8 +138,7 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
 
 
 def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster import FOLDER
-    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.core.plan.in_cluster import FOLDER, Errand
 
     who = read.cluster.identity
     names = (("--cluster-name", who.cluster), ("--region", who.region))
@@ -178,10 +169,7 @@ def _manifests(
     wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
 ) -> Manifests:
     from kubectl_eksdoc.core.model.commands import shell
-    from kubectl_eksdoc.render.roles import Manifests
-    from kubectl_eksdoc.render.roles import Step
-    from kubectl_eksdoc.render.roles import logs
-    from kubectl_eksdoc.render.roles import taken_away
+    from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
     here = wanted.namespace == JOURNAL_NAMESPACE

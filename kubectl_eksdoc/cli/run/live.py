@@ -11,14 +11,11 @@ from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.standing import Reason
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.core.run.standing import Reason, Standing
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Outcome
-from kubectl_eksdoc.tui.run.state import Update
+from kubectl_eksdoc.tui.run.state import Kind, Outcome, Update
 
 Carry = Callable[[FaceOf], Outcome]
 """Carries it out to its end. It may raise EksdocError."""

@@ -15,8 +15,7 @@ from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.cli.run.carrying import Carrying
@@ -111,10 +110,9 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
         as `Carrying.open` and `run_plan`.
     """
     from kubectl_eksdoc import __version__
-    from kubectl_eksdoc.cli.run.noted import words_of
+    from kubectl_eksdoc.cli.run.again import words_of
     from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
-    from kubectl_eksdoc.flows.run.running import Told
-    from kubectl_eksdoc.flows.run.running import run_plan
+    from kubectl_eksdoc.flows.run.running import Told, run_plan
 
     with carrying.open() as world:
         keeping = carrying.keeping

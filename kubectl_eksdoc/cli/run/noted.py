@@ -6,23 +6,12 @@ import shlex
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
-from kubectl_eksdoc.cli import drain as drain_options
-from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
-from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.core.plan.drain.comparison.comparing import ORDER
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.drain.invocation import option_words
-from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -107,55 +96,3 @@ class Noted:
             return f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
         lines = ["Nothing was done. One drain at a time: see it, go on with it, or take back what it did."]
         return "\n".join([*lines, *(f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback"))])
-
-
-# What was asked for once, asked for again: by the options of a saved plan, or by the words that a journal has.
-
-
-BESIDE = ("since", "baseline")
-
-
-def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
-    """A command line that plans the same on any machine: files are left out, the run has their order in its journal."""
-    return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, *BESIDE)}))
-
-
-class Asked(NamedTuple):
-    """What somebody has asked for."""
-
-    targeting: Targeting
-    policy: DrainPolicy
-    limits: Limits
-    hooks: Hooks
-
-
-def asked_again(words: Sequence[str], whose: str) -> Asked:
-    """
-    Raises:
-        UsageError: another version wrote them; `whose` they are is said.
-    """
-    parser = Parser(prog="drain plan")
-    parser.set_defaults(leaf=parser)
-    drain_options.add_targeting(parser)
-    drain_options.add_policy(parser)
-    run_options.add_limits(parser)
-    run_options.add_between_waves(parser)
-    try:
-        args, extras = parser.parse_known_args(spelled_out(words, parser.bare()))
-        targeting = drain_options.targeting_from(args, strays(extras, parser))
-        policy = drain_options.policy_from(args)
-        return Asked(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
-    except UsageError as error:
-        hint = "It was made by another version of this tool. Plan again with this one."
-        raise UsageError(f"what {whose} was asked for is not understood: {error.message}", hint) from error
-
-
-def of_saved(options: Mapping[str, object], file: str) -> tuple[Targeting, DrainPolicy]:
-    """What a saved plan was asked for, the nodes of its order's file included. Raises: as `asked_again`."""
-    targeting, policy, _, _ = asked_again(words_of(options), f"the plan {file}")
-    if policy.assume_budgets or policy.assume_fixed:
-        raise UsageError(f"the plan {file} supposes what is not so (--assume-…): it is a what-if, and cannot be run")
-    order = options.get(ORDER)
-    if isinstance(order, list):
-        policy = replace(policy, order_nodes=tuple(str(node) for node in order))
-    return targeting, policy

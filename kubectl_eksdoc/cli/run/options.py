@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli import options
+from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.surroundings import Surroundings
@@ -15,8 +14,7 @@ from kubectl_eksdoc.core.model.connection import Waiting
 from kubectl_eksdoc.core.model.options import given
 from kubectl_eksdoc.core.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from kubectl_eksdoc.wiring.runs import Hooks
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
 NAMESPACE_FLAG = "--journal-namespace"
 

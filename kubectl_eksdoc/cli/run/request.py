@@ -6,13 +6,10 @@ import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import is_run_id
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary, is_run_id
 from kubectl_eksdoc.errors import UsageError
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."

@@ -5,32 +5,23 @@ typed is somebody else: the command, or the screens.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.noted import Noted
-from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import Carrying
-from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND, NewRun, check_others
+from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
+from kubectl_eksdoc.cli.run.new_run import NewRun, check_others
+from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import TOLD_TO_END
-from kubectl_eksdoc.core.model.journal import is_run_id
+from kubectl_eksdoc.core.model.journal import DONE, TOLD_TO_END, is_run_id
 from kubectl_eksdoc.errors import (
     Forbidden,
     JournalError,
@@ -40,22 +31,20 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     UsageError,
 )
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.runs import Hooks
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.noted import Asked
+    from kubectl_eksdoc.cli.run.again import Asked
     from kubectl_eksdoc.cli.run.carrying import Carrying
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.core.run.account import GoOn, Over
     from kubectl_eksdoc.core.run.journal import Journaled
     from kubectl_eksdoc.core.run.limits import Limits
-    from kubectl_eksdoc.flows.run.draining import Ended
-    from kubectl_eksdoc.flows.run.running import Meant
-    from kubectl_eksdoc.core.run.account import GoOn
-    from kubectl_eksdoc.core.run.account import Over
-    from kubectl_eksdoc.core.run.journal import Journaled
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.draining import Ended
+    from kubectl_eksdoc.flows.run.running import Meant
 
 
 COMMAND = "drain resume"
@@ -151,7 +140,7 @@ def asked_of(run: str, journaled: Journaled) -> Asked:
     Raises:
         UsageError: nobody can go on with it.
     """
-    from kubectl_eksdoc.cli.run.noted import asked_again
+    from kubectl_eksdoc.cli.run.again import asked_again
 
     if journaled.rolled_back:
         raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
@@ -181,8 +170,8 @@ def gone_on(
 
 # ``drain run --carry-on RUN``: begin a run under an id that somebody else has chosen, or go on with it by itself.
 #
-# So the same command line can be started again and again, as a Job's pods are: it begins once, and takes up what is left
-# whenever its process has gone. Who told the process to end did not decide that the run ends.
+# So the same command line can be started again and again, as a Job's pods are: it begins once, and takes up what is
+# left whenever its process has gone. Who told the process to end did not decide that the run ends.
 
 
 FLAG = "--carry-on"
@@ -216,8 +205,7 @@ def gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | Non
 
 def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | None:
     from kubectl_eksdoc.core.run.account import Over
-    from kubectl_eksdoc.flows.run.running import Meant
-    from kubectl_eksdoc.flows.run.running import go_on
+    from kubectl_eksdoc.flows.run.running import Meant, go_on
 
     carrying = carrying_on(wanted, run, around)
     runs = around.edges.open_runs(wanted.plan.options.connection, carrying.keeping)

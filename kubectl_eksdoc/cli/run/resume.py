@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, rights
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.status import asked
-from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
-from kubectl_eksdoc.cli.run.noted import Noted
-from kubectl_eksdoc.cli.run.drain import show_in_short
-from kubectl_eksdoc.cli.run.request import RunRequest, chosen
-from kubectl_eksdoc.cli.run.rest import COMMAND
-from kubectl_eksdoc.cli.run.rest import Rest
-from kubectl_eksdoc.cli.run.rest import gone_on
 from kubectl_eksdoc.cli.run.allowed import check_writable
+from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
+from kubectl_eksdoc.cli.run.drain import show_in_short
+from kubectl_eksdoc.cli.run.noted import Noted
+from kubectl_eksdoc.cli.run.request import RunRequest, chosen
+from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
+from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase

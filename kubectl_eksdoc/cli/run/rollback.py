@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
-from kubectl_eksdoc.cli.run.status import asked
-from kubectl_eksdoc.cli.run.carrying import Carrying
-from kubectl_eksdoc.cli.run.noted import NOT_KNOWN
-from kubectl_eksdoc.cli.run.noted import Noted
-from kubectl_eksdoc.cli.run.request import RunRequest, chosen
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.limits import SETTLES_S
-from kubectl_eksdoc.errors import Locked, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
 from kubectl_eksdoc.cli.run.carrying import Carrying
-from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.run.allowed import check_writable
+from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, Noted
+from kubectl_eksdoc.cli.run.request import RunRequest, chosen
+from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.core.run.limits import SETTLES_S
+from kubectl_eksdoc.errors import Forbidden, Locked, UsageError
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -95,9 +86,8 @@ def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, ar
 
 def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     """By its journal, and by what else nodes say of it."""
+    from kubectl_eksdoc.core.run.account import noted_of, to_give_back
     from kubectl_eksdoc.core.run.journal import replay
-    from kubectl_eksdoc.core.run.account import noted_of
-    from kubectl_eksdoc.core.run.account import to_give_back
 
     journaled = replay(runs.entries(run.run))
     noted = noted_of(nodes, run.run)

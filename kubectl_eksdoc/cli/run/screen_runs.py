@@ -23,9 +23,7 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
-    from kubectl_eksdoc.tui.run.state import Desk
-    from kubectl_eksdoc.tui.run.state import Live
-    from kubectl_eksdoc.tui.run.state import Prepared
+    from kubectl_eksdoc.tui.run.state import Desk, Live, Prepared
 
 _LOOK_S = 0.2
 _STANDS_S = 1.5

@@ -5,64 +5,36 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import exits, rights
+
+from kubectl_eksdoc.cli import exits, replay, rights
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.options import SourceOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import reached_by
-from kubectl_eksdoc.cli.streams import is_left
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
-import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli import replay, rights
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
-import argparse
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
-from kubectl_eksdoc.cli.options import LEVELS
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
-from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.errors import Forbidden, JournalError
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.wiring.runs import Keeping
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.journal import RunNote
-    from kubectl_eksdoc.core.run.others import OthersNode
-    from kubectl_eksdoc.core.model.journal import RunSummary
-    from kubectl_eksdoc.core.model.journal import Held
+    from kubectl_eksdoc.core.model.journal import Held, RunNote, RunSummary
     from kubectl_eksdoc.core.model.nodes import Node
+    from kubectl_eksdoc.core.run.others import OthersNode
     from kubectl_eksdoc.core.run.replay import Recording
     from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.render.run.status_view import StatusView
-    from kubectl_eksdoc.render.run.status_view import WithoutJournal
-    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.render.run.status_view import StatusView, WithoutJournal
 
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
@@ -81,8 +53,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: there is no such node, or the cluster is at fault.
     """
     from kubectl_eksdoc.flows.run.resuming import attach
-    from kubectl_eksdoc.render.run import events
-    from kubectl_eksdoc.render.run import status as others
+    from kubectl_eksdoc.render.run import events, status
     from kubectl_eksdoc.render.run.watch_result import watch
 
     SourceOptions.check_live(args)
@@ -109,7 +80,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         if options.output == "json":
             around.say(events.json_line(watch(nodes, now, command)))
         else:
-            around.say(others.page(nodes, now, look, options.output == "wide", command) + "\n")
+            around.say(status.page(nodes, now, look, options.output == "wide", command) + "\n")
 
     edges = around.edges
     try:
@@ -282,8 +253,7 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
 def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusView:
     """Of all runs, or of the one that is named."""
     from kubectl_eksdoc.core.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status_view import Past
-    from kubectl_eksdoc.render.run.status_view import StatusView
+    from kubectl_eksdoc.render.run.status_view import Past, StatusView
 
     listed = runs.all()
     kept = [chosen(listed, request.run, (), "there")] if request.run else listed
@@ -365,7 +335,9 @@ def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: Phase) -> None:
-    parser = commands.add_parser(name, help=about, usage="%(prog)s [RUN] [flags]", description=more, epilog=_ASKING_EXIT_CODES)
+    parser = commands.add_parser(
+        name, help=about, usage="%(prog)s [RUN] [flags]", description=more, epilog=_ASKING_EXIT_CODES
+    )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=partial(_ask, f"drain {name}", wanted))
@@ -402,10 +374,7 @@ def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: 
     Raises:
         JournalError: somebody leads it and does not answer.
     """
-    from kubectl_eksdoc.flows.run.journal import ANSWERS_S
-    from kubectl_eksdoc.flows.run.journal import Heard
-    from kubectl_eksdoc.flows.run.journal import ask_leader
-    from kubectl_eksdoc.flows.run.journal import leads
+    from kubectl_eksdoc.flows.run.journal import ANSWERS_S, Heard, ask_leader, leads
 
     if not leads(runs.lock(), run):
         runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")

@@ -7,10 +7,8 @@ list that is being paged and the store can hold the same object.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
-from dataclasses import dataclass
-from dataclasses import dataclass
-
 
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""

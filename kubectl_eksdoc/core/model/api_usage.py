@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
+
 from kubectl_eksdoc.core.model.api_objects import Named
-from dataclasses import dataclass
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Unknown
+from kubectl_eksdoc.core.model.kinds import Resource
 
 
 class WrittenBy(str, Enum):

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import UpdateHistory
 from kubectl_eksdoc.core.model.findings import Subject
 

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
+
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.api_usage import ApiService, Definition, KindTold, Release
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.api_usage import ApiService
-from kubectl_eksdoc.core.model.api_usage import Definition
+from kubectl_eksdoc.core.model.changes import ChangesTold
+from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import LogOf, Pod
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Autoscaler, CronJob, Job, Workload
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.api_objects import Named
-
 
 _TOLD = 3
 """Objects that are not valid and named in what is said of their kind."""

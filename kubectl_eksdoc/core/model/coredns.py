@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.selectors import Labels
-from collections.abc import Iterator
-from dataclasses import dataclass
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.placing import Marks
-
+from kubectl_eksdoc.core.model.selectors import Labels
 
 SYSTEM, NAME, SERVICE = "kube-system", "coredns", "kube-dns"
 LABEL = ("k8s-app", "kube-dns")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import Enum
+
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
-from dataclasses import dataclass
-from datetime import date
 
 
 class Severity(str, Enum):

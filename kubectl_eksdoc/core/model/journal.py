@@ -10,13 +10,6 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from dataclasses import dataclass
-from datetime import datetime
-import re
-from dataclasses import dataclass
-from dataclasses import dataclass
-from datetime import datetime
-
 
 LONGEST_RUN_ID = 40
 

@@ -5,15 +5,14 @@ Tokens stay as they are: IMDSv1 is never allowed for the sake of a pod.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, SaidOptions
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.placing import Marks
 
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, SaidOptions
+from kubectl_eksdoc.core.model.placing import Marks
 
 # What is done so that pods reach the instance metadata service: effects as data, each with what was there before.
 #

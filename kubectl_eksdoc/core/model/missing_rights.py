@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Finding, Remedy
 from kubectl_eksdoc.core.model.permissions import how_to
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-from kubectl_eksdoc.core.model.kinds import Resource
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model.kinds import Resource
 
 
 class Permission(NamedTuple):
@@ -61,8 +62,8 @@ class Review(NamedTuple):
 
 # Rights that an administrator grants only by name, each with its risk.
 #
-# Sources: kubernetes.io, RBAC Good Practices (listing secrets, workload creation, pods/proxy past the API's own checks);
-# the ClusterRole `view` of Kubernetes has `pods/log` and none of these.
+# Sources: kubernetes.io, RBAC Good Practices (listing secrets, workload creation, pods/proxy past the API's own
+# checks); the ClusterRole `view` of Kubernetes has `pods/log` and none of these.
 
 
 @dataclass(frozen=True, slots=True)

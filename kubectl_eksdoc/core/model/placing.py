@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.kinds import Resource
-from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, text_at
+from kubectl_eksdoc.core.model.kinds import Resource
 
 RBAC = "rbac.authorization.k8s.io"
 _CLUSTER_ROLES = Resource("ClusterRole", "clusterroles", RBAC, namespaced=False)

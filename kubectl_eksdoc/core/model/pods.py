@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from dataclasses import dataclass
-from enum import Enum
-from kubectl_eksdoc.core.model.placement import Requests
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from kubectl_eksdoc.core.model.durations import go_duration
-from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
-from kubectl_eksdoc.core.model.selectors import Labels
 
+from kubectl_eksdoc.core.model.durations import go_duration
+from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement, Requests
+from kubectl_eksdoc.core.model.selectors import Labels
 
 # Containers of single pods: with what they were started, how they fare, and what they printed.
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.pods import Volume
+from kubectl_eksdoc.core.model.pods import Owner, Toleration, Volume
 from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600

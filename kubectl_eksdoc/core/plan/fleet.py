@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
-from kubectl_eksdoc.core.model.fleet import Member
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.errors import UsageError
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome, Said, Unanswered
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome
+from fnmatch import fnmatchcase
 
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome, Said, Unanswered
+from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.errors import UsageError
 
 # Which clusters a fleet has: from what was given to a flag, or from the entries of a file.
 

@@ -6,9 +6,11 @@ Never here: which rights a command has, a request, a format of output.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
 from kubectl_eksdoc.core.model.own_labels import (
     COMPONENT,
     INSTANCE,
@@ -19,26 +21,9 @@ from kubectl_eksdoc.core.model.own_labels import (
     PROGRAM,
     VERSION,
 )
-from collections.abc import Sequence
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.placing import RBAC
+from kubectl_eksdoc.core.model.placing import PLACED, RBAC
 from kubectl_eksdoc.core.rules.role_rules import rules
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.own_labels import PROGRAM
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from collections.abc import Sequence
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.placing import PLACED
-
 
 # What is to run inside a cluster, and by which names and labels all that it is made of is found again.
 
@@ -232,8 +217,8 @@ def needed(plan: Doc) -> Doc:
 
 # The pod of an errand: it may nothing that it need not, has a place to write to, and is left alone by autoscalers.
 #
-# It keeps to the pod security level "restricted" (Pod Security Standards), and to a root that is read only. Autoscalers:
-# karpenter.sh/docs/concepts/disruption (do-not-disrupt), cluster-autoscaler's FAQ (safe-to-evict).
+# It keeps to the pod security level "restricted" (Pod Security Standards), and to a root that is read only.
+# Autoscalers: karpenter.sh/docs/concepts/disruption (do-not-disrupt), cluster-autoscaler's FAQ (safe-to-evict).
 
 
 CONTAINER = "eksdoc"

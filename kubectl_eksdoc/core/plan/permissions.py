@@ -7,27 +7,15 @@ Never here: which rights a command has (that is beside its parser, in `cli.right
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.permissions import OptIn
-from kubectl_eksdoc.core.model.permissions import opt_ins_of
-from kubectl_eksdoc.core.model.own_labels import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.placing import RBAC
-from kubectl_eksdoc.core.rules.role_rules import rules
-from collections.abc import Iterable, Sequence
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules import iam as iam_resources
-from kubectl_eksdoc.core.rules.iam import Place
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from kubectl_eksdoc.core.model.permissions import OptIn
-from kubectl_eksdoc.core.model.permissions import opt_ins_of
-from kubectl_eksdoc.core.model.permissions import Permission
-from collections.abc import Iterable
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.permissions import Review
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.own_labels import COMPONENT, MANAGED_BY, MANAGER, NAME, PROGRAM, VERSION
+from kubectl_eksdoc.core.model.permissions import OptIn, Permission, Review, opt_ins_of
+from kubectl_eksdoc.core.model.placing import RBAC
+from kubectl_eksdoc.core.rules import iam
+from kubectl_eksdoc.core.rules.iam import Place
+from kubectl_eksdoc.core.rules.role_rules import rules
 
 # The objects of RBAC that grant rights: roles, and bindings where it is said to whom.
 
@@ -130,10 +118,10 @@ def _statements(actions: Iterable[str], place: Place) -> list[Doc]:
     """One for all actions on the same resources; that on anything comes last."""
     together: dict[tuple[str, ...], list[str]] = {}
     for action in sorted(set(actions)):
-        together.setdefault(iam_resources.resources(action, place), []).append(action)
+        together.setdefault(iam.resources(action, place), []).append(action)
     return [
-        _statement(_name(those[0]) if on != (iam_resources.ANY,) else "Anything", those, on)
-        for on, those in sorted(together.items(), key=lambda it: (it[0] == (iam_resources.ANY,), it[0]))
+        _statement(_name(those[0]) if on != (iam.ANY,) else "Anything", those, on)
+        for on, those in sorted(together.items(), key=lambda it: (it[0] == (iam.ANY,), it[0]))
     ]
 
 
@@ -143,7 +131,7 @@ def _statement(name: str, actions: Sequence[str], on: Sequence[str]) -> Doc:
 
 def _name(action: str) -> str:
     """By the types of what it is on, letters and digits alone: ``EksClusterAddonNodegroup``."""
-    found = iam_resources.types(action)
+    found = iam.types(action)
     service = found[0].partition(":")[0]
     return "".join(word.capitalize() for word in (service, *(each.partition(":")[2] for each in found))).replace(
         "-", ""

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
 from enum import Enum
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.placing import PodStand
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.pods import Pod
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.placing import PodStand
+from kubectl_eksdoc.core.model.pods import Pod
 
 # The finding that something which short-lived pods of ours needed is still there.
 
@@ -43,11 +38,11 @@ def left_finding(code: Code, owner: str, namespace: str, left: Sequence[str], no
 
 # Short-lived pods that ask something for us, as they are sent to the cluster, and the ConfigMap that owns them.
 #
-# They are bound to their node by spec.nodeName, as kubectl debug does it, and not by way of the scheduler: a pod that the
-# scheduler finds no room for may preempt others where a PriorityClass is the default of the cluster, and may wake an
-# autoscaler. The kubelet refuses instead what does not fit (OutOfcpu, OutOfpods), and nobody has to go. They tolerate
-# every taint, have no service account's token, and keep to the pod security level "restricted", but for the host's
-# network, which "baseline" forbids already (Pod Security Standards, Host Namespaces).
+# They are bound to their node by spec.nodeName, as kubectl debug does it, and not by way of the scheduler: a pod that
+# the scheduler finds no room for may preempt others where a PriorityClass is the default of the cluster, and may wake
+# an autoscaler. The kubelet refuses instead what does not fit (OutOfcpu, OutOfpods), and nobody has to go. They
+# tolerate every taint, have no service account's token, and keep to the pod security level "restricted", but for the
+# host's network, which "baseline" forbids already (Pod Security Standards, Host Namespaces).
 
 
 NOBODY = 65534

@@ -6,25 +6,16 @@ buildDisruptedPodMap, countHealthyPods, updatePdbStatus, failSafe), Kubernetes v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
-from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.replacement import NoScale
-from kubectl_eksdoc.core.rules.replacement import Scale
-from kubectl_eksdoc.core.rules.replacement import ScaleNotRead
-from kubectl_eksdoc.core.rules.replacement import Scales
-import re
-from kubectl_eksdoc.core.model.budgets import Amount
-from dataclasses import replace
-from kubectl_eksdoc.core.model.selectors import EVERYTHING, Requirement, Selector
-import re
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.budgets import ALWAYS_ALLOW, IF_HEALTHY
-from kubectl_eksdoc.core.model.selectors import EVERYTHING, Selector
 
+from kubectl_eksdoc.core.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Amount, Budget, BudgetStatus
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.selectors import EVERYTHING, Requirement, Selector
+from kubectl_eksdoc.core.rules.replacement import NoScale, Scale, ScaleNotRead, Scales
 
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long a granted eviction counts as unhealthy without the pod's deletion being seen."""

@@ -6,26 +6,15 @@ Kubernetes v1.36. What belongs to the request (names, preconditions, conflicts) 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import SYNC_FAILED
-from kubectl_eksdoc.core.rules.budgets import with_allowed
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
+
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from datetime import timedelta
-from enum import Enum
-from kubectl_eksdoc.core.model.pods import Pod
-
+from kubectl_eksdoc.core.rules.budgets import SYNC_FAILED, with_allowed
 
 MAX_DISRUPTED = 2000
 """MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""

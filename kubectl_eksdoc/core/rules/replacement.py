@@ -6,28 +6,20 @@ pkg/controller/daemon/util/daemonset_util.go, pkg/scheduler/framework/plugins/no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import Enum
-from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.core.model.pods import ENDED
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.workloads import Workload
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.network import Webhook
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.selectors import Labels, from_parts
-from kubectl_eksdoc.core.rules.upgrades.software import KNOWN
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from kubectl_eksdoc.core.model.kinds import KindRead
-from kubectl_eksdoc.core.model.pods import Owner
+from kubectl_eksdoc.core.model.network import Webhook
+from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.core.model.pods import ENDED, Owner, Pod, Toleration
+from kubectl_eksdoc.core.model.selectors import Labels, from_parts
 from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.rules.upgrades.software import KNOWN
 
 
 class Replacement(str, Enum):

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.model.journal import Verb
-from kubectl_eksdoc.core.run.journal import OF_PODS
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.journal import (
+    DONE,
+    TOLD_TO_END,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Phase,
+    Result,
+    RunNote,
+    RunSummary,
+    Verb,
+)
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.journal import RunNote
-from kubectl_eksdoc.core.run.journal import Cordoned
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.journal import Protected
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import TOLD_TO_END
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.journal import OF_PODS, Cordoned, Journaled, Protected
+from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
 
 
 @dataclass(frozen=True, slots=True)

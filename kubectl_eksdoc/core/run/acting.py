@@ -6,18 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, ListAttachments, ListPods, Look
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.run.asking import Asking
-from kubectl_eksdoc.core.run.board import Board
-from kubectl_eksdoc.core.run.guards import Brakes
-from kubectl_eksdoc.core.run.detaching import Detaching
-from kubectl_eksdoc.core.run.balancers import Excluding
 from kubectl_eksdoc.core.run.answers import act_for
-from kubectl_eksdoc.core.run.board import APART_S
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
+from kubectl_eksdoc.core.run.asking import Asking
+from kubectl_eksdoc.core.run.balancers import Excluding
+from kubectl_eksdoc.core.run.board import APART_S, Board, DrainedNode, Phase
+from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.guards import Brakes
+from kubectl_eksdoc.core.run.patience import SameNames, Stopping
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.run.patience import SameNames
-from kubectl_eksdoc.core.run.patience import Stopping
 
 
 class Acting:

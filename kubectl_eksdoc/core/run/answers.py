@@ -7,23 +7,20 @@ budget is 429 with a cause, 429 without one is throttling, a write conflict of t
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import NamedTuple
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from enum import Enum
 from math import inf
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model import permissions as opt_ins
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.acts import Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.core.run.moments import Happened
-
 
 SOON_S = 1.0
 """What others were faster at (a conflict) is asked for again after this."""
@@ -285,8 +282,8 @@ def right_for(eviction: Eviction) -> str:
 
 _RIGHTS: Mapping[Means, str] = {
     Means.EVICTION: "create pods/eviction",
-    Means.RESTART: f"get and patch deployments.apps (opt-in {opt_ins.PATCH_WORKLOADS.name})",
-    Means.DELETION: f"delete pods (opt-in {opt_ins.DELETE_PODS.name})",
+    Means.RESTART: f"get and patch deployments.apps (opt-in {permissions.PATCH_WORKLOADS.name})",
+    Means.DELETION: f"delete pods (opt-in {permissions.DELETE_PODS.name})",
 }
 
 

@@ -5,39 +5,27 @@ Who finds no room waits for a word of the limit, or for the time at which it may
 
 from __future__ import annotations
 
-from collections import deque
-from math import inf
-from kubectl_eksdoc.core.plan.drain.policy import burst
-from kubectl_eksdoc.core.run.answers import SOON_S
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import Reading
-from kubectl_eksdoc.core.run.answers import Trouble
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from math import inf
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-from kubectl_eksdoc.core.run.seen import Seen
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
+
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+from kubectl_eksdoc.core.plan.drain.policy import burst
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.answers import Reading
-from kubectl_eksdoc.core.run.answers import Trouble
+from kubectl_eksdoc.core.run.answers import SOON_S, Next, Reading, Trouble
+from kubectl_eksdoc.core.run.board import Timers
 from kubectl_eksdoc.core.run.patience import Patience
 from kubectl_eksdoc.core.run.pursuits import REFUSED_S, Pursuit
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.board import Timers
-
 
 # How fast evictions are asked for: never faster than the user allows, and slower while the server has too much to do.
 #
 # Additive increase, multiplicative decrease, as TCP has it: an answer that says throttled, or an error of the server,
 # halves the rate; answers as they should be raise it again by a tenth of what it was, a second. Where the user sets no
-# limit there is none until the server complains; then twice what it was is tried, and twice that. The rate is kept by the
-# generic cell rate algorithm (ITU-T I.371): a token bucket of which only the time is known at which the next one is due.
+# limit there is none until the server complains; then twice what it was is tried, and twice that. The rate is kept by
+# the generic cell rate algorithm (ITU-T I.371): a token bucket of which only the time is known at which the next one is
+# due.
 
 
 LOWEST = 0.1
@@ -122,8 +110,8 @@ class Pace:
 
 # How many more pods may be asked for now: of each budget, and of whatever else only so many may be away of.
 #
-# The server counts an eviction in the budget's status at once, and deletes the pod then; what is watched comes later. So
-# what a status allows is taken for less by every eviction that it cannot know of yet. And never are more of our own
+# The server counts an eviction in the budget's status at once, and deletes the pod then; what is watched comes later.
+# So what a status allows is taken for less by every eviction that it cannot know of yet. And never are more of our own
 # evictions out than the plan says, even while the server would allow them (a rollout that surges lets budgets swell).
 
 

@@ -9,27 +9,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from math import inf
+
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Exclude
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.network import Service
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
 from kubectl_eksdoc.core.rules.news import AllPods, News, PodIs
-from kubectl_eksdoc.core.run.seen import Seen
-from collections import defaultdict
-from collections.abc import Iterator
-from math import inf
-from kubectl_eksdoc.core.model.acts import Exclude
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import News
-from kubectl_eksdoc.core.run.board import THE_RUN
-from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.board import THE_RUN, Board, DrainedNode
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.board import DrainedNode
 from kubectl_eksdoc.core.run.pursuits import Pursuit
+from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.tries import AGAIN_S, TRIES, Came, came_of, said_of
-
 
 _NEEDED = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 
@@ -119,8 +114,8 @@ def takes_traffic(node: Node) -> bool:
 
 # Nodes are taken from load balancers before their pods go: when, and which evictions wait for it.
 #
-# A node is left out before its first eviction; but where a Service has no other way to a pod than its own node, only with
-# the eviction of the last such pod there, or more of them would be cut off at once than any budget allows.
+# A node is left out before its first eviction; but where a Service has no other way to a pod than its own node, only
+# with the eviction of the last such pod there, or more of them would be cut off at once than any budget allows.
 
 
 class _Exclusion:

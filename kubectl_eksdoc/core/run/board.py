@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf
+
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Target
-from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
-from kubectl_eksdoc.core.run.pursuits import BELIEVED_S, Pursuit, Step
-import heapq
-from collections.abc import Iterator
-from math import inf
-from collections import defaultdict
-from collections.abc import Iterable
-from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.pursuits import BELIEVED_S, Pursuit, Step
 from kubectl_eksdoc.core.run.seen import Seen
-
 
 # One node that is drained, or only cordoned: where it stands, and the pods of it that have to go.
 

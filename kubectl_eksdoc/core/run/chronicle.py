@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.moments import ASKED, THE_DRAIN, Happened, Moment
 from kubectl_eksdoc.core.run.journal import aims_of
+from kubectl_eksdoc.core.run.moments import ASKED, THE_DRAIN, Happened, Moment
 
 _NO_NODE = re.compile(r"[^-a-z0-9.]")
 """No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""

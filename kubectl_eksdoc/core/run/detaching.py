@@ -13,12 +13,8 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.news import Attached
-from kubectl_eksdoc.core.run.board import THE_RUN
-from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.board import APART_S, THE_RUN, Board, DrainedNode, Phase
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.board import APART_S
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
 from kubectl_eksdoc.core.run.pursuits import Step
 
 FORCED_S = 360.0

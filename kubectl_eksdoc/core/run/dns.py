@@ -7,34 +7,25 @@ Never here: asking pods, waiting (that is `flows`), what the change should be (t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Pod
-from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import Directive, Refusal
 from kubectl_eksdoc.core.model.dns_change_codes import NOT_TAKEN_UP
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.permissions import opt_in_of
-
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.corefile.parser import parse
 
 # What CoreDNS tells of the Corefile that it runs, in its metrics and in its log.
 #
 # The metric is there only after a reload (a pod that has started since has none), and it names the sum of the new
-# Corefile even where CoreDNS has refused that and goes on with the old one: only together with the count of failures does
-# it say anything. The log line comes when a configuration really runs, at the start as well.
-# Sources: coredns, plugin/reload/{reload,metrics}.go; coremain/run.go.
+# Corefile even where CoreDNS has refused that and goes on with the old one: only together with the count of failures
+# does it say anything. The log line comes when a configuration really runs, at the start as well. Sources: coredns,
+# plugin/reload/{reload,metrics}.go; coremain/run.go.
 
 
 _VERSION = re.compile(r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE)

@@ -35,24 +35,19 @@ from kubectl_eksdoc.core.rules.news import (
 )
 from kubectl_eksdoc.core.run.acting import Acting
 from kubectl_eksdoc.core.run.asking import Asking
-from kubectl_eksdoc.core.run.board import THE_RUN
-from kubectl_eksdoc.core.run.board import Board
-from kubectl_eksdoc.core.run.guards import Brakes
-from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.balancers import Excluding
-from kubectl_eksdoc.core.run.guards import Guards
+from kubectl_eksdoc.core.run.board import THE_RUN, Board, DrainedNode, Phase
+from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.guards import Brakes, Guards
 from kubectl_eksdoc.core.run.limits import SETTLES_S, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
+from kubectl_eksdoc.core.run.patience import Stopping
 from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.replacements import Arrival
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.sights import Sights
-from kubectl_eksdoc.core.run.patience import Stopping
-from kubectl_eksdoc.core.run.sights import Strangers
+from kubectl_eksdoc.core.run.sights import Sights, Strangers
 from kubectl_eksdoc.core.run.waves import Waves
 
 UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)

@@ -5,7 +5,8 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+
 from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
@@ -25,14 +26,9 @@ from kubectl_eksdoc.core.rules.news import (
 )
 from kubectl_eksdoc.core.run.answers import Errors
 from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.replacements import Replacements
-from kubectl_eksdoc.core.run.seen import Seen
-from collections.abc import Callable, Collection, Iterable
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.replacements import Arrival
+from kubectl_eksdoc.core.run.replacements import Arrival, Replacements
+from kubectl_eksdoc.core.run.seen import Seen
 
 
 class Guards:

@@ -9,24 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.model.journal import UNCORDONED
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.model.journal import Timed
-from kubectl_eksdoc.core.model.journal import Verb
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TypeGuard
+
 from kubectl_eksdoc.core.model.acts import (
     Change as ActsChange,
+)
+from kubectl_eksdoc.core.model.acts import (
     Cordon,
     Delete,
     Errand,
@@ -42,23 +31,27 @@ from kubectl_eksdoc.core.model.acts import (
     Restart,
     Restore,
 )
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.model.journal import Timed
-from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.model.journal import (
+    ROLLED_BACK,
+    UNCORDONED,
+    Aim,
+    Begun,
+    Cause,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Phase,
+    Result,
+    Timed,
+    Verb,
+)
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.answers import read
-
+from kubectl_eksdoc.core.run.answers import Next, Trouble, read
 
 OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
 """What makes a pod go."""

@@ -9,26 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue
-from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
-from kubectl_eksdoc.core.run.stages import Stage
 from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, SaidOptions
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.stages import Stage
 
 # What became of each part of a fix, by what is read again.
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import RunNote
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.journal import RunNote
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.foreign_drains import ForeignDrain, as_nobodys, by_locks, foreign_drain

@@ -7,30 +7,18 @@ nor that in which a budget counts a pod as evicted that came back under its name
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.pursuits import Pursuit
 from math import inf
+
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
-from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.answers import Trouble
+from kubectl_eksdoc.core.run.board import Board, DrainedNode, Phase
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.run.board import Board
-from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.seen import Seen
-
 
 OF_LIMITS = frozenset((Trouble.NONE, Trouble.BUDGET, Trouble.BUDGET_BEHIND, Trouble.CONTENTION))
 """What passes when a limit moves; a webhook that says no looks at something else."""

@@ -10,13 +10,7 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S
-from kubectl_eksdoc.core.run.answers import SLOWLY_S
-from kubectl_eksdoc.core.run.answers import SOON_S
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import Reading
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.answers import right_for
+from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble, right_for
 from kubectl_eksdoc.core.run.seen import Seen
 
 BELIEVED_S = 10.0

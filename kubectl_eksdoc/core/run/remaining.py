@@ -22,13 +22,11 @@ from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S, temp
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.replacement import Replacement
+from kubectl_eksdoc.core.run.board import DrainedNode, Phase
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.measured import Measured
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Move
+from kubectl_eksdoc.core.sim.course import Move, Reserved
 from kubectl_eksdoc.core.sim.drain import simulate
 
 AGAIN_S = 2.0

@@ -5,41 +5,33 @@ Both know less than the run did, and different things: what is not in them is sa
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
+from math import inf
 from typing import NamedTuple
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.model.journal import Verb
+
+from kubectl_eksdoc.core.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Result,
+    RunEnd,
+    RunEvent,
+    RunEvents,
+    Verb,
+)
 from kubectl_eksdoc.core.run.account import told_by
 from kubectl_eksdoc.core.run.chronicle import Aimed
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.moments import Moment
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
-from math import inf
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import RunEnd
-from kubectl_eksdoc.core.model.journal import RunEvent
-from kubectl_eksdoc.core.model.journal import RunEvents
-from kubectl_eksdoc.core.run.chronicle import Aimed
-from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
-from bisect import bisect_right
-from collections.abc import Sequence
-from typing import NamedTuple
-from kubectl_eksdoc.core.run.moments import WENT_WRONG, Moment
-
+from kubectl_eksdoc.core.run.journal import Journaled, replay
+from kubectl_eksdoc.core.run.moments import THE_DRAIN, WENT_WRONG, Happened, Moment
 
 # A run as it was written down, to be looked at again; here from its journal, in `retelling` from its events.
 #

@@ -20,17 +20,13 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found
-from kubectl_eksdoc.core.run.patience import alarm
+from kubectl_eksdoc.core.run.answers import ACCEPTED, error_of, meaning
 from kubectl_eksdoc.core.run.asking import Asking
-from kubectl_eksdoc.core.run.board import Board
-from kubectl_eksdoc.core.run.detaching import Detaching
-from kubectl_eksdoc.core.run.answers import error_of
 from kubectl_eksdoc.core.run.balancers import Excluding
-from kubectl_eksdoc.core.run.answers import ACCEPTED
-from kubectl_eksdoc.core.run.answers import meaning
+from kubectl_eksdoc.core.run.board import Board, DrainedNode, Phase
+from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
+from kubectl_eksdoc.core.run.patience import alarm
 from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.tries import said_of

@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import Hold
-from kubectl_eksdoc.core.rules.budgets import same_name_holds
+from kubectl_eksdoc.core.rules.budgets import Hold, same_name_holds
 from kubectl_eksdoc.core.rules.news import (
     AllBudgets,
     AllNodes,

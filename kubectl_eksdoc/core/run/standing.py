@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
+
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
-from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.run.record import Waiting
-from kubectl_eksdoc.core.run.remaining import Remaining
-from kubectl_eksdoc.core.run.patience import held_by_name
-from kubectl_eksdoc.core.run.patience import why_late
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.run.answers import Trouble
+from kubectl_eksdoc.core.run.board import DrainedNode, Phase
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
+from kubectl_eksdoc.core.run.patience import held_by_name, why_late
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.record import Waiting
+from kubectl_eksdoc.core.run.remaining import Remaining
 
 
 class PodWaits(NamedTuple):

@@ -19,11 +19,9 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import HookEnded
 from kubectl_eksdoc.core.run.baking import in_waves
-from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.board import Board, DrainedNode, Phase
 from kubectl_eksdoc.core.run.guards import Brakes
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.board import DrainedNode
-from kubectl_eksdoc.core.run.board import Phase
 
 
 class Gate(Enum):

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import inf
-from typing import NamedTuple
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 import heapq
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import disruptions_allowed
-from kubectl_eksdoc.core.rules.budgets import expected_and_desired
+from kubectl_eksdoc.core.rules.budgets import Computed, disruptions_allowed, expected_and_desired
 from kubectl_eksdoc.core.rules.evictions import uses_up
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 
 
 class Move(NamedTuple):

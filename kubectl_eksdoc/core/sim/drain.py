@@ -17,14 +17,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Activation
-from kubectl_eksdoc.core.sim.course import Ground
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Moved
-from kubectl_eksdoc.core.sim.course import Span
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
-from kubectl_eksdoc.core.sim.course import hold_s
+from kubectl_eksdoc.core.sim.course import Activation, Ground, Move, Moved, Span, Terms, Timeline, hold_s
 
 
 class _Entry(NamedTuple):

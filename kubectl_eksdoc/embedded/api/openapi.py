@@ -14,12 +14,10 @@ they do not need any more.
 from __future__ import annotations
 
 import hashlib
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.resources import Served
-
 
 PARAMETERS = {
     "pretty": "string",
@@ -96,9 +94,9 @@ def _operations(served: Served) -> Doc:
 
 # ``/openapi/v2`` as protobuf: kubectl before 1.29 asks it what `openapi` answers later ones.
 #
-# It looks for the PATCH of the kind it is about to write, by ``x-kubernetes-group-version-kind``, and whether that takes
-# `fieldValidation` (cli-runtime, resource/query_param_verifier.go). So this has these PATCHes and nothing else. Field
-# numbers are those of gnostic's openapiv2/OpenAPIv2.proto.
+# It looks for the PATCH of the kind it is about to write, by ``x-kubernetes-group-version-kind``, and whether that
+# takes `fieldValidation` (cli-runtime, resource/query_param_verifier.go). So this has these PATCHes and nothing else.
+# Field numbers are those of gnostic's openapiv2/OpenAPIv2.proto.
 
 
 CONTENT_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

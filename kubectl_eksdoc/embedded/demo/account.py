@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo.reader import account
-from kubectl_eksdoc.embedded.demo.reader import held
-from kubectl_eksdoc.embedded.demo.reader import read
+from kubectl_eksdoc.embedded.demo.reader import account, held, read
 
 Json = dict[str, Any]
 Params = Mapping[str, Any]

@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.objects.raw_objects import raws_in
-from collections.abc import Iterable, Sequence
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
-from kubectl_eksdoc.objects.collector import Collector
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.kinds import PODS, Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.held_answers import HeldApis
-from kubectl_eksdoc.objects.held import HeldChanges
-from kubectl_eksdoc.objects.single import decode
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.embedded.probed import MetadataServices
 
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.changes import ChangesTold
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import PODS, ReadState, Resource
+from kubectl_eksdoc.core.model.pods import Container, LogOf
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.held import HeldChanges
+from kubectl_eksdoc.objects.held_answers import HeldApis
+from kubectl_eksdoc.objects.raw_objects import RawObjects, raws_in
+from kubectl_eksdoc.objects.single import decode
 
 # The files of the snapshot, and the cluster and the moment that they are of.
 

@@ -9,12 +9,10 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster import autoscaling, mishaps
 from kubectl_eksdoc.core.sim.cluster.chance import Chance, of_text
 from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, NODES
-from kubectl_eksdoc.core.sim.cluster.mishaps import Slower
+from kubectl_eksdoc.core.sim.cluster.mishaps import Note, Slower, Trouble
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import PODS
 from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.mishaps import Note
-from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
 from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
 
 FINALIZER = "example.com/never-removed"

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
-from kubectl_eksdoc.embedded.serving import faults as answers
-from kubectl_eksdoc.embedded.serving.faults import EVICTIONS
-from kubectl_eksdoc.embedded.serving.faults import CutShort
-from kubectl_eksdoc.embedded.serving.faults import Delayed
-from kubectl_eksdoc.embedded.serving.faults import Doubled
-from kubectl_eksdoc.embedded.serving.faults import Dropped
-from kubectl_eksdoc.embedded.serving.faults import Effect
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.faults import Moment
-from kubectl_eksdoc.embedded.serving.faults import Swallowed
-from kubectl_eksdoc.embedded.serving.targets import Request
-from collections.abc import Callable
-from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
-from kubectl_eksdoc.embedded.serving.faults import Effect
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import WatchCut
-from kubectl_eksdoc.embedded.serving.faults import WatchDelayed
-from kubectl_eksdoc.embedded.serving.faults import WatchDoubled
-from kubectl_eksdoc.embedded.serving.faults import WatchExpired
-from kubectl_eksdoc.embedded.serving.faults import WatchSilent
 
+from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
+from kubectl_eksdoc.embedded.serving import faults
+from kubectl_eksdoc.embedded.serving.faults import (
+    EVICTIONS,
+    CutShort,
+    Delayed,
+    Doubled,
+    Dropped,
+    Effect,
+    Fault,
+    Lost,
+    Moment,
+    Swallowed,
+    WatchCut,
+    WatchDelayed,
+    WatchDoubled,
+    WatchExpired,
+    WatchSilent,
+)
+from kubectl_eksdoc.embedded.serving.targets import Request
 
 UPDATES = "PUT|PATCH"
 WRITES = "POST|PUT|PATCH|DELETE"
@@ -47,7 +45,7 @@ REQUESTS = (
     Named(
         "throttled",
         "429 of priority and fairness, with a Retry-After",
-        _any(lambda given: answers.throttled(max(1, round(given.number)))),
+        _any(lambda given: faults.throttled(max(1, round(given.number)))),
         Of.REQUESTS,
         Takes.SECONDS,
         1.0,
@@ -55,7 +53,7 @@ REQUESTS = (
     Named(
         "over-budget",
         "429: evictions are refused as by a budget that is used up",
-        _evicting(lambda given: answers.over_budget(given.text)),
+        _evicting(lambda given: faults.over_budget(given.text)),
         Of.REQUESTS,
         Takes.BUDGET,
         "busy",
@@ -63,7 +61,7 @@ REQUESTS = (
     Named(
         "budget-unseen",
         "429 with Retry-After: 10: evictions are refused as by a budget that its controller has not looked at yet",
-        _evicting(lambda given: answers.processing(given.text)),
+        _evicting(lambda given: faults.processing(given.text)),
         Of.REQUESTS,
         Takes.BUDGET,
         "busy",
@@ -71,44 +69,44 @@ REQUESTS = (
     Named(
         "server-error",
         "500: the server's storage has no leader",
-        _any(lambda given: answers.broken()),
+        _any(lambda given: faults.broken()),
         Of.REQUESTS,
     ),
     Named(
         "unavailable",
         "503 with Retry-After: 1: the server is about to stop",
-        _any(lambda given: answers.broken(503)),
+        _any(lambda given: faults.broken(503)),
         Of.REQUESTS,
     ),
     Named(
         "server-timeout",
         "504: the server gave up waiting, and what was asked is done all the same",
-        _any(lambda given: answers.timed_out()),
+        _any(lambda given: faults.timed_out()),
         Of.REQUESTS,
     ),
     Named(
         "conflict",
         "409: updates and patches are refused, as somebody else wrote in between",
-        lambda given: Fault(answers.conflicting, method=UPDATES, share=given.share),
+        lambda given: Fault(faults.conflicting, method=UPDATES, share=given.share),
         Of.REQUESTS,
     ),
     Named(
         "list-expired",
         "410: the next page of a list is refused, its continue token being too old",
-        lambda given: Fault(answers.expiring_answer, method="GET", watches=False, share=given.share),
+        lambda given: Fault(faults.expiring_answer, method="GET", watches=False, share=given.share),
         Of.REQUESTS,
     ),
     Named(
         "forbidden",
         "403: RBAC refuses, be it any resource or this one",
-        _any(lambda given: answers.forbidding(given.text)),
+        _any(lambda given: faults.forbidding(given.text)),
         Of.REQUESTS,
         Takes.RESOURCE,
     ),
     Named(
         "denied",
         "403: a validating webhook refuses writes",
-        _writing(lambda given: answers.denied(given.text, "not today")),
+        _writing(lambda given: faults.denied(given.text, "not today")),
         Of.REQUESTS,
         Takes.WEBHOOK,
         "guard.example.io",
@@ -116,7 +114,7 @@ REQUESTS = (
     Named(
         "webhook-down",
         "500: writes are refused, as a webhook that must be asked does not answer",
-        _writing(lambda given: answers.webhook_down(given.text)),
+        _writing(lambda given: faults.webhook_down(given.text)),
         Of.REQUESTS,
         Takes.WEBHOOK,
         "guard.example.io",

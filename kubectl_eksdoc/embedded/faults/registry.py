@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
 from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, Asked, Given, Named, Takes
 from kubectl_eksdoc.embedded.faults.of_clusters import CLUSTERS
-from kubectl_eksdoc.embedded.faults.of_requests import REQUESTS
-from kubectl_eksdoc.embedded.faults.of_requests import WATCHES
+from kubectl_eksdoc.embedded.faults.of_requests import REQUESTS, WATCHES
 from kubectl_eksdoc.embedded.serving.faults import Fault
 from kubectl_eksdoc.errors import UsageError
 

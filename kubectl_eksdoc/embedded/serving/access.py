@@ -6,18 +6,11 @@ Source of the texts: apiserver pkg/endpoints/handlers/responsewriters/errors.go 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status
-from collections.abc import Iterator, Sequence
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status
-from collections.abc import Callable, Mapping
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, invalid
 
 EVERYTHING = "*"
 

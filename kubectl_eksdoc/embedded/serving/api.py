@@ -5,17 +5,13 @@ One lock around everything, since the simulated cluster has one thread. A watch 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
-from kubectl_eksdoc.embedded.serving.targets import Target
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
@@ -23,46 +19,29 @@ from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, exp
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
-from kubectl_eksdoc.embedded.api import discovery as aggregated_discovery
-from kubectl_eksdoc.embedded.api import openapi as openapi_v2
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import metrics
-from kubectl_eksdoc.embedded.serving import validation as expressions
-from kubectl_eksdoc.embedded.serving import access as granting
-from kubectl_eksdoc.embedded.serving import bodies as options
-from kubectl_eksdoc.embedded.serving import access as reviews
-from kubectl_eksdoc.embedded.serving import objects as subresources
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.access import check
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import Clockwork
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.targets import status_reply
+from kubectl_eksdoc.embedded.serving import access, bodies, metrics, objects, validation
+from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
-from kubectl_eksdoc.embedded.serving.objects import Objects
-from kubectl_eksdoc.embedded.serving.objects import Ports
-from kubectl_eksdoc.embedded.serving.objects import nobody_listens
+from kubectl_eksdoc.embedded.serving.objects import Objects, Ports, nobody_listens
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.validation import Holds
-from kubectl_eksdoc.embedded.serving.validation import Policies
-from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
-from kubectl_eksdoc.embedded.serving.reading import TooOldToContinue
-from kubectl_eksdoc.embedded.serving.watching import Streaming
-from kubectl_eksdoc.embedded.serving.targets import Target
-from kubectl_eksdoc.embedded.serving.targets import action_of
-from kubectl_eksdoc.embedded.serving.targets import names_enough
-from kubectl_eksdoc.embedded.serving.targets import target_of
-from kubectl_eksdoc.embedded.serving.targets import verb_of
-from kubectl_eksdoc.embedded.serving.watching import Watch
-from kubectl_eksdoc.embedded.serving.watching import asked
+from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
+from kubectl_eksdoc.embedded.serving.targets import (
+    Reply,
+    Request,
+    Target,
+    action_of,
+    names_enough,
+    status_reply,
+    target_of,
+    verb_of,
+)
+from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
+from kubectl_eksdoc.embedded.serving.watching import Streaming, Watch, asked
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.objects.single import encode
-
 
 # What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
 #
@@ -125,7 +104,7 @@ class Setup:
     address: str = "127.0.0.1:6443"
     deprecated: tuple[DeprecatedUse, ...] = ()
     watch_cache: bool = True
-    holds: Holds = expressions.holds
+    holds: Holds = validation.holds
     logs: PodLogs = field(default_factory=PodLogs)
     ports: Ports = nobody_listens
     note: Callable[[str], object] = str
@@ -217,20 +196,20 @@ class Api:
 
     def _of_resource(self, request: Request, target: Target, user: User) -> Reply:
         verb = verb_of(request, target.name)
-        options.check(verb, request)
+        bodies.check(verb, request)
         if target.subresource and target.subresource != "status":
-            return subresources.answer(self._plane, self._objects, request, target, user)
+            return objects.answer(self._plane, self._objects, request, target, user)
         verbs = target.served.verbs
         if target.subresource:
             subresource = target.served.subresource(target.subresource)
             verbs = subresource.verbs if subresource is not None else ()
         if verb not in verbs or not names_enough(verb, target):
             raise Refusal(_not_allowed())
-        if target.resource in reviews.ANSWERS:
+        if target.resource in access.ANSWERS:
             doc = self._objects.unstored(request, target)
-            return Reply(201, encode(reviews.ANSWERS[target.resource](doc, user)))
-        if verb == "create" and target.resource in granting.ROLES:
-            granting.check_granting(user, target.served.plural, target.key[0], self._objects.unstored(request, target))
+            return Reply(201, encode(access.ANSWERS[target.resource](doc, user)))
+        if verb == "create" and target.resource in access.ROLES:
+            access.check_granting(user, target.served.plural, target.key[0], self._objects.unstored(request, target))
         if verb == "watch":
             return self._watch(request, target)
         return self._objects.answer(verb, request, target)
@@ -254,7 +233,7 @@ class Api:
         if path == "/metrics":
             return Reply(200, metrics.text(self._deprecated), metrics.CONTENT_TYPE)
         if path == "/openapi/v2":
-            return Reply(200, openapi_v2.v2_document(served), openapi_v2.CONTENT_TYPE)
+            return Reply(200, openapi.v2_document(served), openapi.CONTENT_TYPE)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)
@@ -264,11 +243,11 @@ class Api:
         return Reply(200, encode(doc), content) if content else Reply(200, encode(doc))
 
     def _discovered(self, path: str, accept: str, served: Catalogue) -> tuple[Doc | None, str]:
-        form = aggregated_discovery.asked_for(accept)
+        form = discovery.asked_for(accept)
         parts = path.split("/")[1:]
         if path in ("/api", "/apis") and form is not None:
-            made = aggregated_discovery.core if path == "/api" else aggregated_discovery.groups
-            return made(served, form), aggregated_discovery.content_type(form)
+            made = discovery.core if path == "/api" else discovery.groups
+            return made(served, form), discovery.content_type(form)
         if path == "/version":
             return discovery.version(self._setup.build), ""
         if path == "/openapi/v3":

@@ -5,27 +5,23 @@ Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go.
 
 from __future__ import annotations
 
-from typing import Any
-import yaml
 import json
 from collections.abc import Iterator, Sequence
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
-from kubectl_eksdoc.embedded.serving.changes import APPLY
-from kubectl_eksdoc.embedded.serving.changes import content_type
-from kubectl_eksdoc.embedded.serving.targets import Request
 from typing import Any
+
+import yaml
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
-from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request
-from kubectl_eksdoc.core.sim.cluster.registry import Deleted
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.embedded.serving import protobuf as protobuf_forms
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
+from kubectl_eksdoc.embedded.serving import protobuf
+from kubectl_eksdoc.embedded.serving.changes import APPLY, content_type
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.embedded.serving.targets import Target
-from kubectl_eksdoc.objects.single import NoJson, decode as single_decode
-
+from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.objects.single import NoJson
+from kubectl_eksdoc.objects.single import decode as single_decode
 
 # Bodies in YAML as their JSON would be: what people write by hand and send with curl.
 #
@@ -214,7 +210,7 @@ def body_of(request: Request) -> Any:
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
         try:
-            return protobuf_forms.decode_form(request.body)
+            return protobuf.decode_form(request.body)
         except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
@@ -232,7 +228,7 @@ def _yaml(body: bytes) -> Any:
     Raises:
         Refusal: 400.
     """
-    pass  # REMOVED
+    # REMOVED
 
     try:
         return single_decode(body or b"null")

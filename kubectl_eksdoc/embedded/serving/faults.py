@@ -6,36 +6,29 @@ order meet the same faults. What goes wrong in the cluster itself is in `core.si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from kubectl_eksdoc.core.rules.api.statuses import expired
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
-from kubectl_eksdoc.objects.single import encode
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from threading import Lock
-from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.sim.cluster.chance import of_text
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.targets import Unanswered
-from kubectl_eksdoc.embedded.serving.targets import status_reply
-from collections.abc import Callable
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Status, expired, modified
-from kubectl_eksdoc.core.rules.evictions import PROCESSING_RETRY_SECONDS
-from kubectl_eksdoc.core.rules.evictions import WOULD_VIOLATE
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.embedded.serving.access import forbidden
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
-from kubectl_eksdoc.embedded.serving.targets import verb_of
-from kubectl_eksdoc.embedded.serving.targets import words_of
 
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Status, expired, modified
+from kubectl_eksdoc.core.rules.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
+from kubectl_eksdoc.core.sim.cluster.chance import of_text
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Action, forbidden
+from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
+from kubectl_eksdoc.embedded.serving.targets import (
+    Answering,
+    ConnectionLost,
+    Reply,
+    Request,
+    Unanswered,
+    status_reply,
+    verb_of,
+    words_of,
+)
+from kubectl_eksdoc.objects.single import encode
 
 # Watches that go wrong: the pieces of a stream of events, cut, late, doubled, expired or kept back.
 #

@@ -14,34 +14,19 @@ import binascii
 import contextlib
 import socket
 import struct
+import sys
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
+
 from kubectl_eksdoc.core.rules.addresses import AS
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, bad_request
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.targets import Unanswered
-from kubectl_eksdoc.embedded.serving.targets import status_reply
-import contextlib
-import socket
-import struct
-import sys
-from collections import deque
-from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
-from threading import Lock, Thread
-from typing import Any
-from kubectl_eksdoc.core.rules.addresses import AS
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from collections.abc import Callable
-from typing import Protocol
 from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-
+from kubectl_eksdoc.embedded.serving.targets import Answering, ConnectionLost, Reply, Request, Unanswered, status_reply
 
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""

@@ -4,68 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.kinds import NAMESPACES
 from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults, without_empty_metadata
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, modified, not_found
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
-from kubectl_eksdoc.core.sim.cluster.registry import Deleted
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.embedded.api.catalogue import known
-from kubectl_eksdoc.embedded.api.negotiation import PLAIN
-from kubectl_eksdoc.embedded.serving import changes
-from kubectl_eksdoc.embedded.serving import validation as pod_security
-from kubectl_eksdoc.embedded.serving.bodies import body_of
-from kubectl_eksdoc.embedded.serving.bodies import delete_options
-from kubectl_eksdoc.embedded.serving.bodies import deletion_status
-from kubectl_eksdoc.embedded.serving.bodies import object_of
-from kubectl_eksdoc.embedded.serving.changes import Writer
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.validation import Asked
-from kubectl_eksdoc.embedded.serving.validation import Policies
-from kubectl_eksdoc.embedded.serving.reading import page_of
-from kubectl_eksdoc.embedded.serving.changes import Schemas
-from kubectl_eksdoc.embedded.serving.showing import Shown, Told, form_of, in_form
-from kubectl_eksdoc.embedded.serving.targets import Target
-from kubectl_eksdoc.embedded.serving.validation import check_unconditional
-from kubectl_eksdoc.embedded.serving.validation import valid
-from kubectl_eksdoc.embedded.serving.watching import Event
-from kubectl_eksdoc.objects.single import encode
-from collections.abc import Callable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.core.rules.api.statuses import (
+    Details,
     Named,
     Refusal,
     Status,
     bad_request,
     invalid,
     modified,
+    not_found,
 )
 from kubectl_eksdoc.core.rules.api.workload_validation import negative
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.rules.evictions import Answer, EvictionRequest
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
+from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.api.catalogue import known
+from kubectl_eksdoc.embedded.api.negotiation import PLAIN
 from kubectl_eksdoc.embedded.eviction_status import status_of
+from kubectl_eksdoc.embedded.serving import changes, validation
 from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S
-from kubectl_eksdoc.embedded.serving.bodies import body_of
-from kubectl_eksdoc.embedded.serving.bodies import check_shape
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.validation import Asked
-from kubectl_eksdoc.embedded.serving.targets import Target
-from kubectl_eksdoc.embedded.serving.validation import causes_of
+from kubectl_eksdoc.embedded.serving.bodies import (
+    LONGEST_GRACE_S,
+    body_of,
+    check_shape,
+    delete_options,
+    deletion_status,
+    object_of,
+)
+from kubectl_eksdoc.embedded.serving.changes import Schemas, Writer
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.reading import page_of
+from kubectl_eksdoc.embedded.serving.showing import Shown, Told, form_of, in_form
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request, Target
+from kubectl_eksdoc.embedded.serving.validation import Asked, Policies, causes_of, check_unconditional, valid
+from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
-
 
 Ports = Callable[[Doc, str, str], "Reply | None"]
 """What a pod says on one of its ports to a path; None where nobody listens."""
@@ -165,7 +145,7 @@ class Objects:
         doc = begun(doc)
         if target.resource == PODS:
             spec = admitted(doc["spec"], self._plane.store)
-            pod_security.check(self._plane.store, target.key[0], name, spec)
+            validation.check(self._plane.store, target.key[0], name, spec)
             doc = {**doc, "spec": spec, "status": first_status(spec)}
         made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
         return self.reply(request, target, made, 201)

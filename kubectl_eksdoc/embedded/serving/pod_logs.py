@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _OPTIONS = Named("", "", "PodLogOptions")

@@ -10,10 +10,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model.api_objects import Doc
 
+from kubectl_eksdoc.core.model.api_objects import Doc
 
 MAGIC = b"k8s\0"
 DEEPEST = 32
@@ -160,8 +158,8 @@ def _bytes(value: Wire) -> bytes:
 
 # The kinds that are read from protobuf: reviews, evictions, deletions, what ``kubectl create`` and ``autoscale`` make.
 #
-# Field numbers are those of the generated.proto files of k8s.io/api and apimachinery. Fields that are not here are those
-# that these commands leave empty.
+# Field numbers are those of the generated.proto files of k8s.io/api and apimachinery. Fields that are not here are
+# those that these commands leave empty.
 
 
 def decode_form(body: bytes) -> Doc:

@@ -8,28 +8,16 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
-from kubectl_eksdoc.core.rules.api.statuses import bad_request
-from kubectl_eksdoc.embedded.serving.go_json import syntax_error
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.selectors import InvalidSelector, Selector, parse
-from kubectl_eksdoc.core.rules.api.statuses import bad_request
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
-from kubectl_eksdoc.core.sim.cluster.store import Expired
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import path_of
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.targets import Target
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.selectors import InvalidSelector, Selector, parse
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
+from kubectl_eksdoc.core.sim.cluster.store import Expired, Item, Store, path_of
+from kubectl_eksdoc.embedded.serving.go_json import syntax_error
+from kubectl_eksdoc.embedded.serving.targets import Request, Target
 
 # Continue tokens: where a list in pages goes on, and of which version.
 #

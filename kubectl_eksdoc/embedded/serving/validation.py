@@ -8,44 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.rules import budgets as budget_validation
-from kubectl_eksdoc.core.rules.api import pod_validation, shapes, workload_validation
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules import budgets
+from kubectl_eksdoc.core.rules.api import pod_validation, shapes, statuses, workload_validation
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
 from kubectl_eksdoc.core.rules.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
-from kubectl_eksdoc.core.rules.budgets import BudgetSpec
-from kubectl_eksdoc.core.rules.budgets import FieldError
-from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS
-from kubectl_eksdoc.embedded.api.catalogue import missing
+from kubectl_eksdoc.core.rules.budgets import BudgetSpec, FieldError
+from kubectl_eksdoc.core.rules.pod_security import refusal
+from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
+from kubectl_eksdoc.core.sim.cluster.store import Item, Store
+from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import Facts, NoSuchObject, encode
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.rules.api import statuses
-from kubectl_eksdoc.core.rules.api.statuses import Named
-from kubectl_eksdoc.core.rules.pod_security import refusal
-from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
-from kubectl_eksdoc.core.sim.cluster.store import Store
-import json
-import re
-from collections.abc import Mapping
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.embedded.serving.targets import Target
-
 
 BUDGETS = "poddisruptionbudgets.policy"
 
@@ -200,7 +181,7 @@ def _named(target: Target) -> Named:
 
 def _check_budget(target: Target, doc: Doc) -> None:
     spec = at(doc, "spec") or {}
-    found = budget_validation.problems(
+    found = budgets.problems(
         BudgetSpec(
             _amount(spec.get("minAvailable")),
             _amount(spec.get("maxUnavailable")),
@@ -255,8 +236,8 @@ def check(store: Store, namespace: str, name: str, spec: Doc) -> None:
 
 # The few forms of CEL expressions that admission policies here are written in: constants and comparisons of a field.
 #
-# ``true``, ``false``, ``object.spec.replicas == 3``, ``object.metadata.name != 'x'``. Source of the text about a missing
-# field: cel-go, as a 1.36 server answered it.
+# ``true``, ``false``, ``object.spec.replicas == 3``, ``object.metadata.name != 'x'``. Source of the text about a
+# missing field: cel-go, as a 1.36 server answered it.
 
 
 _COMPARED = re.compile(r"(object|oldObject)((?:\.\w+)+)\s*(==|!=)\s*('[^']*'|\"[^\"]*\"|-?\d+|true|false|null)")

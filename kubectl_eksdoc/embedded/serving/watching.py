@@ -5,28 +5,19 @@ Source: apiserver pkg/storage/cacher/cacher.go, pkg/storage/etcd3/watcher.go (tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import expired
-from kubectl_eksdoc.core.rules.api.types.blank import blank_of
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Expired
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.reading import choice_of
-from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.embedded.serving.reading import Choice
-from kubectl_eksdoc.embedded.serving.targets import Target
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.embedded.serving.handler import Clockwork
+from typing import NamedTuple
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.statuses import expired
+from kubectl_eksdoc.core.rules.api.types.blank import blank_of
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
+from kubectl_eksdoc.core.sim.cluster.store import Change, Expired, Item, Store, What
+from kubectl_eksdoc.embedded.serving.handler import Clockwork
+from kubectl_eksdoc.embedded.serving.reading import Choice, choice_of, number
+from kubectl_eksdoc.embedded.serving.targets import Request, Target
 
 BOOKMARK_S = 60.0
 """Seconds between bookmarks, which tell a client without news from where it may go on."""
@@ -191,8 +182,8 @@ def _last_seen(change: Change) -> Item:
 
 # The answers to watches: lines of events, as they happen, until the watch's time is over.
 #
-# Source: apiserver pkg/endpoints/handlers/watch.go. The time is the wall's, however fast the cluster's own passes: it is
-# how long a client waits.
+# Source: apiserver pkg/endpoints/handlers/watch.go. The time is the wall's, however fast the cluster's own passes: it
+# is how long a client waits.
 
 
 LOOK_S = 0.05

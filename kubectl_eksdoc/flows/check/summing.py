@@ -9,15 +9,13 @@ from functools import cache
 from typing import TypeVar
 
 from kubectl_eksdoc.core.model import codes, coredns
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
@@ -28,8 +26,7 @@ from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.plan import Wish
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
 from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.core.rules.metadata_service import POD
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of

@@ -6,35 +6,21 @@ that was broken off asks only for what is still as it was.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.metadata import Part
-from kubectl_eksdoc.core.run.metadata import to_doc
-from kubectl_eksdoc.errors import Stopped
-from kubectl_eksdoc.flows.metadata_fix.steps import on_instances
-from kubectl_eksdoc.flows.metadata_fix.steps import on_class
-from kubectl_eksdoc.flows.metadata_fix.steps import Past
-from kubectl_eksdoc.flows.metadata_fix.steps import on_template
-from kubectl_eksdoc.flows.metadata_fix.world import WATCH_S
-from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-from kubectl_eksdoc.flows.metadata_fix.world import note
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
 from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Part
-from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.flows.metadata_probe import prepared
-from kubectl_eksdoc.flows.metadata_probe import probed
+from kubectl_eksdoc.core.run.metadata import Became, Done, Part, to_doc
+from kubectl_eksdoc.errors import ClusterError, Stopped
+from kubectl_eksdoc.flows.metadata_fix.steps import Past, on_class, on_instances, on_template
+from kubectl_eksdoc.flows.metadata_fix.world import WATCH_S, FixWorld, note
+from kubectl_eksdoc.flows.metadata_probe import Clock, prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeGround
-from kubectl_eksdoc.flows.metadata_probe import Clock
 
 
 def carry_out(act: Act, begun: Doc, token: str, world: FixWorld, watch_s: float = WATCH_S) -> Done:

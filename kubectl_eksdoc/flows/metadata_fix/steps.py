@@ -2,60 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import SetOptions
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.metadata import Part
-from kubectl_eksdoc.core.run.metadata import of_instance
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, JournalError
-from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-from kubectl_eksdoc.flows.metadata_fix.world import note
-from kubectl_eksdoc.flows.metadata_fix.world import waited
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.metadata import class_patch
-from kubectl_eksdoc.core.run.metadata import of_class
-from kubectl_eksdoc.errors import Drifted
-from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-from kubectl_eksdoc.flows.metadata_fix.world import note
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue, Update
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.metadata import Part
-from kubectl_eksdoc.core.run.metadata import of_group
-from kubectl_eksdoc.core.run.metadata import stage_by_group
-from kubectl_eksdoc.core.run.stages import Stage, stage_of
-from kubectl_eksdoc.errors import AwsError
-from kubectl_eksdoc.flows.metadata_fix.world import REFUSALS
-from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-from kubectl_eksdoc.flows.metadata_fix.world import members_after
-from kubectl_eksdoc.flows.metadata_fix.world import note
-from kubectl_eksdoc.flows.metadata_fix.world import waited
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.run.metadata import class_patch
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, ClusterError
-from kubectl_eksdoc.flows.metadata_fix.world import MetadataAws
-from kubectl_eksdoc.flows.metadata_fix.world import NodeClasses
 
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import Issue, Update
+from kubectl_eksdoc.core.model.aws.machines import Instance
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata import (
+    Became,
+    Done,
+    Part,
+    class_patch,
+    of_class,
+    of_group,
+    of_instance,
+    stage_by_group,
+)
+from kubectl_eksdoc.core.run.stages import Stage, stage_of
+from kubectl_eksdoc.errors import (
+    AwsDenied,
+    AwsError,
+    AwsLogin,
+    AwsMissing,
+    AwsRefused,
+    AwsThrottled,
+    ClusterError,
+    Drifted,
+    JournalError,
+)
+from kubectl_eksdoc.flows.metadata_fix.world import (
+    REFUSALS,
+    FixWorld,
+    MetadataAws,
+    NodeClasses,
+    members_after,
+    note,
+    waited,
+)
 
 # Options of running instances, one call after the other, until all of them are in force.
 

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Part
-from kubectl_eksdoc.core.run.metadata import of_node
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import Update
+from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup
+from kubectl_eksdoc.core.model.metadata import OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata import Became, Part, of_node
 from kubectl_eksdoc.core.run.stages import pause_s
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, JournalError
 from kubectl_eksdoc.flows.ports import UpdateJournal
-
 
 # What fixes of the metadata service need of AWS and of the cluster; edges implement these.
 

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.journal import only_in
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.errors import JournalError, LockLost
-from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Held
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.account import NotedRun
-from kubectl_eksdoc.core.run.account import noted_runs
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.flows.ports import Runs
-from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import Enum
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Held
-from kubectl_eksdoc.flows.ports import Runs
 
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Held, Noted, Phase, RunSummary
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.account import NotedRun, noted_runs
+from kubectl_eksdoc.core.run.journal import Journaled, Scribe, only_in, replay
+from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
+from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere, Runs
 
 ADOPTIONS = 3
 """So often a run is opened again when who led before was still writing."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.model.journal import Noted, Outcome, Verb
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
@@ -20,12 +20,8 @@ from kubectl_eksdoc.core.run.baking import in_waves
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.replanning import WAITED_FOR
-from kubectl_eksdoc.core.run.seen import Seen
-from collections.abc import Callable, Sequence
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.run.others import OthersNode, drained_by_others
+from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.flows.ports import ClusterReader, Field
 from kubectl_eksdoc.flows.run.draining import Clock

@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Release, Restore
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
-from kubectl_eksdoc.core.run.journal import Cordoned
-from kubectl_eksdoc.core.run.journal import Protected
-from kubectl_eksdoc.core.run.account import noted_of
-from kubectl_eksdoc.core.run.account import to_give_back
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.core.run.journal import is_another
+from kubectl_eksdoc.core.run.account import noted_of, to_give_back
+from kubectl_eksdoc.core.run.journal import Cordoned, Protected, Scribe, is_another
 from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.flows.run.running import Running
 

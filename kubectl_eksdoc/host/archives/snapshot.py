@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, ReadState, Resource
-from kubectl_eksdoc.core.model.snapshots import Scene
-from kubectl_eksdoc.core.model.snapshots import Snapshot
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts, whole
 from kubectl_eksdoc.host.archives.snapshot_file import LISTS, MANIFEST, folder
-from kubectl_eksdoc.objects import journal_lines as snapshot_text
+from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.collector import BadObject, Collector
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, parts, whole
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.errors import SnapshotError
-from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts
-from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST
-from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.intake import Intake, KindComesLater
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
-
 
 # Reads a snapshot that this tool has made: whole pages, and what it says of itself.
 
@@ -50,11 +37,11 @@ def snapshot_at(path: str) -> Snapshot | None:
     """
     try:
         text = _manifest(path)
-        return None if text is None else snapshot_text.read(text)
-    except snapshot_text.NewerFormat as error:
+        return None if text is None else journal_lines.read(text)
+    except journal_lines.NewerFormat as error:
         hint = "Read it with a newer kubectl eksdoc."
         raise SnapshotError(f"cannot read the snapshot {path}: {error}", hint) from error
-    except snapshot_text.BadManifest as error:
+    except journal_lines.BadManifest as error:
         why = f"what it says of itself cannot be read: {error}"
         raise SnapshotError(f"cannot read the snapshot {path}: {why}", _HINT) from error
 

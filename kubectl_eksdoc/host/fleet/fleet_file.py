@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.documents import hand_written
-from kubectl_eksdoc.host.documents import read_text
+from kubectl_eksdoc.host.documents import hand_written, read_text
 
 MOST_BYTES = 1 << 20
 FLAG = "--fleet"

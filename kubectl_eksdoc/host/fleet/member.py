@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn
-from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF
-from kubectl_eksdoc.core.model.snapshots import API_VERSION
-from kubectl_eksdoc.core.model.snapshots import IMDS_PROBE
-from kubectl_eksdoc.core.model.snapshots import UPGRADE_CHECK
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model.fleet import Member
 import contextlib
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import IO
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.fleet import Member, Outcome, Unanswered
-from kubectl_eksdoc.host import endings as process_group
+from typing import IO, Any, NoReturn
 
+from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
+from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Outcome, Said, Unanswered
+from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.host import endings
 
 # What the process of one cluster has printed, as facts. It is a program of ours, and may be cut off all the same.
 
@@ -196,8 +185,8 @@ _FIGURES: Mapping[str, Callable[[Doc], Iterator[Figure]]] = {
 # What the process that judges one cluster finds in its environment: never the credentials of another account.
 #
 # Sources: botocore, credentials.py (`create_credential_resolver`: keys in the environment come before the profile that
-# AWS_PROFILE names, and only a profile that is named otherwise comes before them); the AWS SDKs' reference, "Environment
-# variables support".
+# AWS_PROFILE names, and only a profile that is named otherwise comes before them); the AWS SDKs' reference,
+# "Environment variables support".
 
 
 CREDENTIALS = (
@@ -244,9 +233,9 @@ def environment_of(member: Member, environ: Mapping[str, str], source: str = "")
 
 # Each cluster of a fleet is judged by a process of its own.
 #
-# Credentials, environment and SDK sessions of one account never meet those of another, a crash takes nobody with it, and
-# a timeout can really end what hangs: the process has a session of its own, without a terminal on which a credential
-# plugin could ask, and is ended with all that it has started.
+# Credentials, environment and SDK sessions of one account never meet those of another, a crash takes nobody with it,
+# and a timeout can really end what hangs: the process has a session of its own, without a terminal on which a
+# credential plugin could ask, and is ended with all that it has started.
 
 
 LARGEST_ANSWER = 256 << 20
@@ -356,7 +345,7 @@ class _Process:
         try:
             return self._heard_out(process, closing)
         except BaseException:
-            process_group.end(process)
+            endings.end(process)
             raise
 
     def _heard_out(self, process: subprocess.Popen[bytes], closing: threading.Event) -> Outcome:
@@ -402,7 +391,7 @@ class _Process:
             except subprocess.TimeoutExpired:
                 cut = self._cut(until_s, closing)
             if cut is not None:
-                process_group.end(process)
+                endings.end(process)
                 return cut
 
     def _cut(self, until_s: float, closing: threading.Event) -> Unanswered | None:

@@ -12,9 +12,7 @@ from typing import Any
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
 from kubectl_eksdoc.errors import TerraformError
-from kubectl_eksdoc.host.documents import Unfit
-from kubectl_eksdoc.host.documents import short
-from kubectl_eksdoc.host.documents import JsonFile
+from kubectl_eksdoc.host.documents import JsonFile, Unfit, short
 from kubectl_eksdoc.host.terraform.configuration import constraints, modules
 
 _TYPE = "aws_eks_addon"

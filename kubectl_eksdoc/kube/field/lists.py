@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.kube.answers import Expired
-from kubectl_eksdoc.kube.transport import Paging
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects.changing import Changing
-from kubectl_eksdoc.objects.changing import ListPage
+from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.objects.changing import Changing, ListPage
 
 _LARGER = 4
 """A list whose next page came too late is begun anew with pages so much larger: fewer can be late."""

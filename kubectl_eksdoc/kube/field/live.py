@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
-from kubectl_eksdoc.core.model.acts import Act, ListAttachments, ListPods, Look
-from kubectl_eksdoc.core.rules.api.statuses import Lost
-from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
-from kubectl_eksdoc.errors import ClusterError, LockLost
-from collections.abc import Callable
-from queue import SimpleQueue
-from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Lost
-from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
-from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
-from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.writes import delete
-from kubectl_eksdoc.kube.field.writes import evict
-from kubectl_eksdoc.kube.field.reads import GaveUp
-from kubectl_eksdoc.kube.field.writes import Marking
-from kubectl_eksdoc.kube.field.reads import Reads
-from kubectl_eksdoc.kube.field.writes import Restarts
-from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.objects.collector import BadObject
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
-from kubectl_eksdoc.core.model.acts import Act
+from typing import Protocol
+
+from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost
+from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
+from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, Timing
 from kubectl_eksdoc.kube.field.closing import Closed, Closing
-from kubectl_eksdoc.kube.field.reads import Insisting
 from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.writes import Marking
-from kubectl_eksdoc.kube.field.watches import Reach
-from kubectl_eksdoc.kube.field.reads import Reads
-from kubectl_eksdoc.kube.field.writes import Restarts
-from kubectl_eksdoc.kube.field.watches import Following
-from kubectl_eksdoc.kube.field.watches import Streams
-from kubectl_eksdoc.kube.field.writes import Swapping
-from kubectl_eksdoc.kube.field.reads import WATCHED
-from kubectl_eksdoc.kube.field.reads import Telling
-from kubectl_eksdoc.kube.field.watches import Watch
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.kube.sending import Fence
-from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.kube.sending import unfenced
-from kubectl_eksdoc.kube.target import Surroundings
-from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.kube.field.reads import WATCHED, GaveUp, Insisting, Reads, Telling
+from kubectl_eksdoc.kube.field.watches import Following, Reach, Streams, Watch
+from kubectl_eksdoc.kube.field.writes import Marking, Restarts, Swapping, delete, evict
+from kubectl_eksdoc.kube.sending import Fence, Sender, unfenced
+from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.changing import Changing
-
+from kubectl_eksdoc.objects.collector import BadObject
 
 # A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
 

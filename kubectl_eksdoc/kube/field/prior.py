@@ -14,14 +14,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.model.journal import JOURNAL
-from kubectl_eksdoc.core.model.journal import LABELS
-from kubectl_eksdoc.core.model.journal import PRIOR
-from kubectl_eksdoc.core.model.journal import PROTECTED
-from kubectl_eksdoc.core.model.journal import RUN
-from kubectl_eksdoc.core.model.journal import SKIPPED
+from kubectl_eksdoc.core.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED
 from kubectl_eksdoc.core.model.journal import UNSCHEDULABLE as CORDONED
+from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.kube.sent import MANAGER
 
 _CORDON = "f:unschedulable"

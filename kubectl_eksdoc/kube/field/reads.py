@@ -6,27 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TypeVar
-from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.objects.collector import BadObject
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.answers import Absent
-from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.writes import path_of
-from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.kube.transport import Transport
-from kubectl_eksdoc.objects.changing import Changing
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.news import (
     AllBudgets,
     AllNodes,
@@ -39,8 +23,15 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
-from kubectl_eksdoc.kube.field.lists import Listed
-
+from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.answers import Absent
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.field.closing import Closing
+from kubectl_eksdoc.kube.field.lists import Listed, Lister
+from kubectl_eksdoc.kube.field.writes import path_of
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.objects.changing import Changing
+from kubectl_eksdoc.objects.collector import BadObject
 
 # Reads that are tried again until they succeed, the field is closed, or the cluster refuses them for good.
 

@@ -6,35 +6,23 @@ cannot be understood, and where nothing comes of it, the resource is listed anew
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube import answers as refusals
-from kubectl_eksdoc.kube.exchanges import Broken
-from kubectl_eksdoc.kube.exchanges import Exchanges
-from kubectl_eksdoc.kube.exchanges import Stream
-from kubectl_eksdoc.objects.collector import BadObject
-import threading
-from collections.abc import Iterable
 from math import inf
-from kubectl_eksdoc.core.rules.news import Away, Back, News
-from collections.abc import Callable, Sequence
-from kubectl_eksdoc.core.rules.news import News
-from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.answers import Expired
-from kubectl_eksdoc.kube.answers import Incomplete
-from kubectl_eksdoc.kube.answers import NotServed
-from kubectl_eksdoc.kube.answers import Refused
-from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.reads import Insisting
-from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.reads import Telling
-from kubectl_eksdoc.objects.changing import Changing
-from kubectl_eksdoc.objects.changing import What
-from kubectl_eksdoc.objects.collector import BadObject
 
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.news import Away, Back, News
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube import answers
+from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Stream
+from kubectl_eksdoc.kube.field.closing import Closing
+from kubectl_eksdoc.kube.field.lists import Lister
+from kubectl_eksdoc.kube.field.reads import Insisting, Telling
+from kubectl_eksdoc.objects.changing import Changing, What
+from kubectl_eksdoc.objects.collector import BadObject
 
 # One watch's connection: opened from a version on, and read as whole lines.
 #
@@ -91,7 +79,7 @@ class Streams:
             raise failure.error from failure.__cause__
         if not isinstance(stream, Stream):
             right = f"watch {self._resource.full_name}"
-            raise refusals.error_of(exchanges.access, stream, self._resource.path, right)
+            raise answers.error_of(exchanges.access, stream, self._resource.path, right)
         try:
             yield self._lines(stream)
         finally:

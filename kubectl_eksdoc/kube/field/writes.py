@@ -9,46 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import (
+    RESTARTED_AT,
+    Cordon,
+    Delete,
+    Evict,
+    Exclude,
+    OfNode,
+    OfPod,
+    Protect,
+    Release,
+    Restart,
+    Restore,
+)
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Named, Status, precondition_failed
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Absent
 from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.field import prior
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 from kubectl_eksdoc.kube.transport import Transport
-from typing import Any
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.kube.sending import Sender
-from typing import Any
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.kube.sending import Sender
-from collections.abc import Mapping
-from typing import Any
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Restart
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from collections.abc import Callable, Mapping
-from typing import Any
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
-from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
-from kubectl_eksdoc.kube.field import prior
-from typing import Any
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Cordon, Delete, Evict, OfPod, Restart
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
-
 
 # Compare and swap: one merge patch of exactly the object that was read, or none.
 #
-# The object's uid and resourceVersion are in the patch, which makes it conditional (409 where somebody wrote meanwhile):
-# what it was decided by is what is changed, whoever else writes at the same time.
+# The object's uid and resourceVersion are in the patch, which makes it conditional (409 where somebody wrote
+# meanwhile): what it was decided by is what is changed, whoever else writes at the same time.
 
 
 TRIES = 8
@@ -158,8 +148,8 @@ def path_of(pod: Pod) -> str:
 
 # Deletions of pods that the user named, as they are sent: of exactly one pod, by its UID, with its own time to stop.
 #
-# Source: apimachinery meta/v1 DeleteOptions. Budgets are not asked; admission of deletions is. A grace period of 0 would
-# delete the object while the containers still run.
+# Source: apimachinery meta/v1 DeleteOptions. Budgets are not asked; admission of deletions is. A grace period of 0
+# would delete the object while the containers still run.
 
 
 def delete(sender: Sender, pod: Pod) -> Status | Lost:
@@ -219,9 +209,9 @@ def workload_path(act: Restart) -> str:
 
 # What a run does to nodes, and what takes it back: one patch of exactly the node that was read, or none.
 #
-# A node is cordoned, left out by load balancers, or protected from autoscalers. As patches are conditional (`swapping`),
-# what is noted as the state before is the state that was changed, whoever else cordons or uncordons at the same time.
-# Tests in a JSON patch could not say "this is absent", which an unset field of a node is.
+# A node is cordoned, left out by load balancers, or protected from autoscalers. As patches are conditional
+# (`swapping`), what is noted as the state before is the state that was changed, whoever else cordons or uncordons at
+# the same time. Tests in a JSON patch could not say "this is absent", which an unset field of a node is.
 
 
 _Marked = Callable[[prior.Node, str, str], dict[str, Any]]
@@ -285,9 +275,7 @@ class DryTrial:
                     path_to(kinds.NODES, "", node), {"metadata": {"uid": uid}, "spec": {"unschedulable": True}}
                 )
             case Restart():
-                return self._patched(
-                    workload_path(act), {"metadata": {"uid": act.uid}, **restarted("dry-run")}
-                )
+                return self._patched(workload_path(act), {"metadata": {"uid": act.uid}, **restarted("dry-run")})
             case Delete(pod):
                 document = {**options(pod), "dryRun": ["All"]}
                 return self._sender.send("DELETE", path_of(pod), DRY, document).answer

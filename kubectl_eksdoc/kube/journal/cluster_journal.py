@@ -11,30 +11,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import BEGUN
-from kubectl_eksdoc.kube.journal.runs import ENTRIES
-from kubectl_eksdoc.kube.journal.runs import FULL
-from kubectl_eksdoc.kube.journal.runs import HEAD
-from kubectl_eksdoc.kube.journal.runs import LEADER
-from kubectl_eksdoc.kube.journal.runs import PHASE
-from kubectl_eksdoc.kube.journal.runs import SAID
-from kubectl_eksdoc.kube.journal.runs import UPDATED
-from kubectl_eksdoc.kube.journal.runs import WANTED
-from kubectl_eksdoc.kube.journal.runs import WANTED_BY
-from kubectl_eksdoc.kube.journal.runs import chunk_name
-from kubectl_eksdoc.kube.journal.runs import chunk_number
-from kubectl_eksdoc.kube.journal.runs import gone
-from kubectl_eksdoc.kube.journal.runs import head_name
-from kubectl_eksdoc.kube.journal.runs import labels_of
-from kubectl_eksdoc.kube.journal.runs import read_run
+from kubectl_eksdoc.kube.journal.runs import (
+    BEGUN,
+    ENTRIES,
+    FULL,
+    HEAD,
+    LEADER,
+    PHASE,
+    SAID,
+    UPDATED,
+    WANTED,
+    WANTED_BY,
+    chunk_name,
+    chunk_number,
+    gone,
+    head_name,
+    labels_of,
+    read_run,
+)
 from kubectl_eksdoc.kube.sent import UNASKED, Sent
 from kubectl_eksdoc.objects.journal_lines import line
 

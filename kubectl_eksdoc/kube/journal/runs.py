@@ -7,34 +7,20 @@ each data key is a batch of lines that was written at once, and its name has the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import is_run_id
-from kubectl_eksdoc.errors import JournalError, JournalGone, UsageError
-from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
-from kubectl_eksdoc.kube.sent import UNASKED
-from kubectl_eksdoc.objects.journal_lines import read_lines
-from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import TypeVar
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Held
-from kubectl_eksdoc.errors import JournalError, Unreachable
-from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary, is_run_id
+from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sending import Tries
-import threading
-from types import TracebackType
-from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-
+from kubectl_eksdoc.kube.sent import UNASKED
+from kubectl_eksdoc.objects.journal_lines import read_lines
 
 RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
 HEAD, ENTRIES = "head", "entries"

@@ -5,23 +5,16 @@ Source: coordination.k8s.io/v1 (staging/src/k8s.io/api/coordination/v1/types.go)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timezone
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.objects.structs import moment
-from datetime import datetime, timedelta
-from kubectl_eksdoc.kube.sent import Clock
-from datetime import datetime, timedelta
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.errors import Unreachable, UsageError
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
-from kubectl_eksdoc.kube.sending import Tries
 import threading
-from collections.abc import Callable
-from kubectl_eksdoc.errors import LockInDoubt, LockLost
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
+from kubectl_eksdoc.kube.sending import Tries
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.objects.structs import moment
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 """The annotation that a renewTime is by the API server's clock: only then may that clock say that it is over."""
@@ -204,8 +197,8 @@ def said(sent: Sent) -> str:
 
 # Gaps in which nobody knew whose a lock was: from one on nothing is relied on until everything was looked at anew.
 #
-# Who keeps the lock alive begins a gap, who relies on it ends it: after a look that began when the gap was over. A second
-# gap meanwhile needs a second look, whichever thread a process is stopped in.
+# Who keeps the lock alive begins a gap, who relies on it ends it: after a look that began when the gap was over. A
+# second gap meanwhile needs a second look, whichever thread a process is stopped in.
 
 
 class Gaps:

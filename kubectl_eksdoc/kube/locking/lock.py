@@ -25,16 +25,9 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.journal import Held
 from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable
 from kubectl_eksdoc.kube.locking import lease
-from kubectl_eksdoc.kube.locking import lease as losses
-from kubectl_eksdoc.kube.locking.lease import Gaps
-from kubectl_eksdoc.kube.locking.lease import LeaseSeen
-from kubectl_eksdoc.kube.locking.lease import CREATE
-from kubectl_eksdoc.kube.locking.lease import GET
-from kubectl_eksdoc.kube.locking.lease import UPDATE
-from kubectl_eksdoc.kube.locking.lease import LeaseThere
-from kubectl_eksdoc.kube.locking.lease import said
-from kubectl_eksdoc.kube.sent import UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.locking.lease import CREATE, GET, UPDATE, Gaps, LeaseSeen, LeaseThere, said
 from kubectl_eksdoc.kube.sending import Tries
+from kubectl_eksdoc.kube.sent import UNASKED, Clock, Sender, Sent, refused
 
 DURATION_S = 60
 LOOK_EVERY_S = 2.0
@@ -128,7 +121,7 @@ class Lock:
             self._told.wait(wait_s)
             self._told.clear()
         if self._lost is not None:
-            raise losses.again(self._lost)
+            raise lease.again(self._lost)
         self._gaps.look()
         return self.held()
 
@@ -209,7 +202,7 @@ class Lock:
         if hold is None:
             return False
         if self.held():
-            self._lost = losses.given_back(self._there.where)
+            self._lost = lease.given_back(self._there.where)
         elif self._failed:
             return False  # nobody answered a moment ago
         self._hold = None
@@ -251,11 +244,11 @@ class Lock:
             hold, since_s = self._hold, self._clock.monotonic()
             sent = self._there.ask("GET")
             if sent.code == 404:
-                raise self._holds_no_more(losses.removed(where))
+                raise self._holds_no_more(lease.removed(where))
             if sent.ok:
                 found = lease.seen(sent.doc)
                 if found.holder != self.holder or (hold and found.transitions != hold.lease.transitions):
-                    raise self._holds_no_more(losses.taken(where, found.holder))
+                    raise self._holds_no_more(lease.taken(where, found.holder))
                 self._confirmed_s = since_s
                 return
             self._there.check(sent, GET)
@@ -293,7 +286,7 @@ class Lock:
             return False
         found = lease.seen(there.doc)
         if (found.holder, found.transitions) != (self.holder, before.transitions):
-            raise self._holds_no_more(losses.changed_hands(self._there.where, found.holder))
+            raise self._holds_no_more(lease.changed_hands(self._there.where, found.holder))
         sent = self._write(found)
         if sent is not None:
             self._failed = said(sent)
@@ -313,7 +306,7 @@ class Lock:
 
     def _why_not(self) -> LockLost:
         lost = self._lost
-        return losses.again(lost) if lost else losses.too_late(self._there.where, self.duration_s, self._failed)
+        return lease.again(lost) if lost else lease.too_late(self._there.where, self.duration_s, self._failed)
 
     def _write(self, before: LeaseSeen | None, since_s: float | None = None) -> Sent | None:
         """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
@@ -343,7 +336,7 @@ class Lock:
             return True
         if hold is not None:
             if found.holder != self.holder:
-                raise self._holds_no_more(losses.taken(self._there.where, found.holder))
+                raise self._holds_no_more(lease.taken(self._there.where, found.holder))
             self._hold = replace(hold, lease=found)  # of another version: somebody put a label on it, say
         return False
 
@@ -364,7 +357,7 @@ class Lock:
 
     def _check_renewal(self, sent: Sent, right: str = UPDATE) -> None:
         if sent.code == 404:
-            raise self._holds_no_more(losses.removed(self._there.where))
+            raise self._holds_no_more(lease.removed(self._there.where))
         if error := refused(sent, right, self._there.namespace):
             raise error
 

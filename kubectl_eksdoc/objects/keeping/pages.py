@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
 import msgspec
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at, with_value
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.rules.keeping import Keep
-from kubectl_eksdoc.core.rules.keeping import suspicious
+from kubectl_eksdoc.core.rules.keeping import Keep, suspicious
 from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
-from kubectl_eksdoc.objects.keeping.shapes import cleaners
-from kubectl_eksdoc.objects.keeping.shapes import told
-from kubectl_eksdoc.objects.keeping.shapes import OWNED
-from kubectl_eksdoc.objects.keeping.shapes import SHAPES
-from kubectl_eksdoc.objects.keeping.shapes import Form
+from kubectl_eksdoc.objects.keeping.shapes import OWNED, SHAPES, Form, cleaners, told
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import ListOf
-from collections.abc import Callable
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects.raw_objects import RawObjects
-
 
 _BY_KIND = {(resource.group, resource.kind): resource for resource in SHAPES}
 

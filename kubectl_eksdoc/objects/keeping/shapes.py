@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
 import msgspec
-from collections.abc import Callable, Mapping
-from typing import Any
-import msgspec
-from kubectl_eksdoc.core.rules.keeping import Keep
-from collections.abc import Mapping
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-
+from kubectl_eksdoc.core.rules.keeping import Keep
 
 MOST = 50_000
 """So many cleaned values of one field are remembered: replicas repeat theirs byte for byte."""

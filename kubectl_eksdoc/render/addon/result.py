@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
-from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.plan.addon import usage
 from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
@@ -22,15 +21,17 @@ from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
 from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.result import UNSET
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import ObjectResult
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    CommandResult,
+    FindingResult,
+    ObjectResult,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Values = dict[str, Any]

@@ -12,12 +12,8 @@ from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.since import Since
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, Title, titled
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _TITLE = Title("Each step", ": one minor version at a time, none of them before the one above is Successful")
 _AGAIN = "Look again before each step: what the one before it changed by itself is not in these plans."

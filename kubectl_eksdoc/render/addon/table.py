@@ -13,22 +13,11 @@ from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
-from kubectl_eksdoc.render.tables import Mark
-from kubectl_eksdoc.render.tables import findings
-from kubectl_eksdoc.render.tables import unmarked
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Mark, Row, Title, drawn, findings, titled, unmarked
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _MOST_LINES = 12
 _FATES = {

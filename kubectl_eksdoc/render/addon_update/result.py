@@ -12,16 +12,18 @@ from kubectl_eksdoc.core.run.addon import ended, outcome, rollout, targets
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.result import UNSET
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Lines
-from kubectl_eksdoc.render.result import ObjectResult
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    CommandResult,
+    Count,
+    FindingResult,
+    Lines,
+    ObjectResult,
+    Printed,
+    Text,
+    UnsetType,
+    metadata,
+)
 
 
 class RefusalResult(Printed):

@@ -14,17 +14,8 @@ from kubectl_eksdoc.render.addon.table import sections, way_out
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, titled
+from kubectl_eksdoc.render.text import counted, duration, shown, wrap
 
 _TONES = {
     Verdict.AS_PREDICTED: Tone.GOOD,

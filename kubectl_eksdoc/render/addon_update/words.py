@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update.view import Sent, UpdateView
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.render.text import counted, joined
 
 
 def head(sent: Sent) -> str:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
 
 _SIGNS = {
     Status.PASS: Cell("✓", Tone.GOOD),

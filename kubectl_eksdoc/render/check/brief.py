@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.render.tables import SIGNS
-from kubectl_eksdoc.render.tables import Mark
-from kubectl_eksdoc.render.tables import unmarked
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Mark, Title, more, titled, unmarked
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 MOST = 8
 """Findings of one step that a page shows."""

@@ -6,18 +6,8 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.plan.check.changed import Changed
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.tables import MARGIN, Column, Row, Title, more, plain, titled
+from kubectl_eksdoc.render.text import age, between, rfc3339, shown, wrap
 
 _MOST = 15
 """Changes that a page shows."""

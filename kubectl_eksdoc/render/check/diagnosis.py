@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.findings import Finding, Remedy
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, Title, more, titled
+from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
 
 _MOST = 4
 """Suspects after the first that a page shows."""

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import clean
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import clean, rfc3339
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write (2.2, Char)."""

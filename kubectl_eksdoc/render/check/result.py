@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.check import plan, symptoms, way
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -14,21 +13,23 @@ from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.result import Code
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Lines
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import RemedyResult
-from kubectl_eksdoc.render.result import SubjectResult
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.result import (
+    Code,
+    CommandResult,
+    Count,
+    FindingResult,
+    Lines,
+    Meta,
+    Moment,
+    Positive,
+    Printed,
+    RemedyResult,
+    SubjectResult,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Minor = Annotated[str, Meta(pattern=r"^1\.[0-9]+$")]

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, Title, titled
+from kubectl_eksdoc.render.text import counted, joined, shown, wrap
 
 _TITLE = Title("The way", " (each with its reason and its commands: -o wide)")
 _FULL = Title("The way")

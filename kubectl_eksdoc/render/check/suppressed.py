@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, Title, titled, told
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 
 def suppressed(plan: CheckPlan, look: Look, full: bool) -> list[str]:

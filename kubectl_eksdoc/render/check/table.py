@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
@@ -16,16 +14,11 @@ from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
 from kubectl_eksdoc.render.check.suppressed import suppressed
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.tables import Mark
-from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import Mark, Title, drawn, findings
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
 

@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import steps, words
 from kubectl_eksdoc.render.check.areas import areas
 from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.tables import SIGNS
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import block
-from kubectl_eksdoc.render.markdown import code
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.markdown import folded
-from kubectl_eksdoc.render.since import screen as since_ticket
-from kubectl_eksdoc.render.since import screen as since_words
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.markdown import block, code, escape, folded
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.tables import SIGNS, Column
+from kubectl_eksdoc.render.text import counted, rfc3339
 
 _TOOLS = ("kubectl ", "aws ")
 
@@ -53,8 +44,8 @@ def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
     plan = view.plan
     if view.since is not None:
         yield (
-            since_words.title(view.since, plan.facts.cluster.observed_at),
-            since_ticket.lines(view.since, most, view.tool_version),
+            screen.title(view.since, plan.facts.cluster.observed_at),
+            screen.lines(view.since, most, view.tool_version),
         )
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)

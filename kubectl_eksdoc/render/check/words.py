@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.render.text import counted, joined
 
 
 def before(plan: CheckPlan, gate: Gate | None) -> str:

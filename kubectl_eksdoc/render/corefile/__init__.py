@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.plan.dns.file import CorefileRead
-from kubectl_eksdoc.core.plan.dns.file import CorefileRead
-from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-
+from kubectl_eksdoc.render.tables import findings
+from kubectl_eksdoc.render.text import joined, shown, wrap
 
 # What is shown of a Corefile that was read alone.
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.render.corefile import CorefileView
-from kubectl_eksdoc.render.corefile import verdict
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import KindResult
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.corefile import CorefileView, verdict
+from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
 
 _Seconds = Annotated[float, Meta(ge=0)]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-
 
 # What is shown of CoreDNS.
 

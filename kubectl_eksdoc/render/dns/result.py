@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.plan.dns import deployed as dns
 from kubectl_eksdoc.core.plan.dns.judging import leaving
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
-from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
-from kubectl_eksdoc.core.plan.dns.shutdown import CLOSING_S
-from kubectl_eksdoc.core.plan.dns.shutdown import MARGIN_S
+from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, CLOSING_S, MARGIN_S
 from kubectl_eksdoc.core.rules.keeping import printed_corefile
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.dns import table
-from kubectl_eksdoc.render.dns import DnsView
-from kubectl_eksdoc.render.result import LEFT_OUT
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.dns import DnsView, table
+from kubectl_eksdoc.render.result import (
+    LEFT_OUT,
+    CommandResult,
+    Count,
+    FindingResult,
+    Meta,
+    Moment,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 
 
 class _Step(Printed):

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.core.plan.dns.shutdown import Budget
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
 from collections.abc import Iterator
 from dataclasses import replace
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
-from kubectl_eksdoc.core.plan.dns.plan import Step
-from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
-from kubectl_eksdoc.core.plan.dns.plan import Zone
-from kubectl_eksdoc.render.dns import DnsView
-from kubectl_eksdoc.render.tables import findings
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
 
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
+from kubectl_eksdoc.core.plan.dns.plan import DnsPlan, Step, Zone
+from kubectl_eksdoc.core.plan.dns.shutdown import Budget
+from kubectl_eksdoc.render.dns import DnsView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled, told
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 # CoreDNS in a sentence.
 

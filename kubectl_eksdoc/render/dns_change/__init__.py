@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import Conflict
+from kubectl_eksdoc.core.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
@@ -20,7 +20,6 @@ from kubectl_eksdoc.core.run.addon.guards import Guard
 from kubectl_eksdoc.core.run.dns import Verified
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-
 
 # What is shown of a change of CoreDNS.
 

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.dns.change import change
-from kubectl_eksdoc.core.plan.dns.change import placing
+from kubectl_eksdoc.core.plan.dns.change import change, placing
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
-from kubectl_eksdoc.core.rules.keeping import printed
-from kubectl_eksdoc.core.rules.keeping import printed_corefile
+from kubectl_eksdoc.core.rules.keeping import printed, printed_corefile
 from kubectl_eksdoc.core.run import dns
 from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.dns_change import table
-from kubectl_eksdoc.render.dns_change import DnsChangeView
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Lines
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.dns_change import DnsChangeView, table
+from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Lines, Printed, Text, metadata
 
 
 class _Conflict(Printed):

@@ -3,58 +3,32 @@
 from __future__ import annotations
 
 import difflib
-from typing import cast
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.plan.dns.change.change import COREFILE
-from kubectl_eksdoc.core.plan.dns.change.change import Change
-from kubectl_eksdoc.core.plan.dns.change.change import Texts
-from kubectl_eksdoc.core.plan.dns.change.wishes import Place
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
-from kubectl_eksdoc.core.rules.keeping import printed
-from kubectl_eksdoc.core.rules.keeping import printed_corefile
-from kubectl_eksdoc.core.run.dns import Taken
-from kubectl_eksdoc.core.run.dns import Verified
-from kubectl_eksdoc.core.run.stages import Stage
-from kubectl_eksdoc.render.dns_change import DnsChangeView
-from kubectl_eksdoc.render.encode import Json, to_yaml
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.core.plan.dns.change.change import COREFILE
-from kubectl_eksdoc.core.plan.dns.change.change import Change
-from kubectl_eksdoc.core.plan.dns.change.placing import Landing
-from kubectl_eksdoc.core.plan.dns.change.placing import Seat
-from kubectl_eksdoc.core.run.dns import Stand
-from kubectl_eksdoc.core.run.dns import Taken
-from kubectl_eksdoc.render.dns_change import DnsChangeView
-from kubectl_eksdoc.render.tables import findings
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
 import json
 from collections.abc import Sequence
+from typing import cast
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.core.model.coredns import Corefile
+from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change, Texts
+from kubectl_eksdoc.core.plan.dns.change.placing import Landing, Seat
+from kubectl_eksdoc.core.plan.dns.change.wishes import Place
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
+from kubectl_eksdoc.core.rules.keeping import printed, printed_corefile
 from kubectl_eksdoc.core.run.addon.way_back import WayBack
+from kubectl_eksdoc.core.run.dns import Stand, Taken, Verified
+from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update import WayBackText
 from kubectl_eksdoc.render.addon_update.commands import way_back_text
-
+from kubectl_eksdoc.render.dns_change import DnsChangeView
+from kubectl_eksdoc.render.encode import Json, to_yaml
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, more, titled
+from kubectl_eksdoc.render.text import counted, duration, joined, shown, wrap
 
 # A change of CoreDNS in sentences.
 

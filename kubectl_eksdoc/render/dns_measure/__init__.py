@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
@@ -17,8 +18,6 @@ from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
-
 
 # What is shown of a measurement.
 

@@ -6,31 +6,25 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Second
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Deed
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
-from kubectl_eksdoc.core.plan.dns.measuring.result import offset_s
+from kubectl_eksdoc.core.model.coredns import Report, Second, Stream
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Deed, Measured, MeasuredZone, What, offset_s
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.dns_measure import table
+from kubectl_eksdoc.render.dns_measure import MeasureView, table
 from kubectl_eksdoc.render.dns_measure.table import times
-from kubectl_eksdoc.render.dns_measure import MeasureView
-from kubectl_eksdoc.render.result import LEFT_OUT
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.result import (
+    LEFT_OUT,
+    CommandResult,
+    Count,
+    FindingResult,
+    Meta,
+    Positive,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 
 _Positive = Annotated[float, Meta(gt=0)]
 _Milliseconds = Annotated[float, Meta(ge=0)]

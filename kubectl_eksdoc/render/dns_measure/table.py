@@ -2,60 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Target
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MOST_ENDPOINTS
-from kubectl_eksdoc.render.dns_measure import MeasureView
-from kubectl_eksdoc.render.text import counted
 import math
-from collections.abc import Mapping, Sequence
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Second
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.plan.dns.measuring.result import Moment
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.result import offset_s
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.plan.dns.measuring.findings import said
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
-from kubectl_eksdoc.render.dns_measure import MeasureView
-from kubectl_eksdoc.render.tables import findings
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import rfc3339
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.dns.measuring.plan import manifests
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import Counts, Report, Second, Stream, Target
+from kubectl_eksdoc.core.plan.dns.measuring.findings import said
+from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
 from kubectl_eksdoc.render.dns_measure import MeasureView
 from kubectl_eksdoc.render.formats import Formats
+from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.roles import manifest_formats
-
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled, told
+from kubectl_eksdoc.render.text import counted, cut, rfc3339, shown, wrap
 
 # A measurement of DNS in sentences.
 

@@ -9,16 +9,8 @@ from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.tables import Column, Drawn, Row, plain
+from kubectl_eksdoc.render.text import counted, cut, duration, joined, shown, wrap
 
 TITLE = "AFTER THE DRAIN: how new nodes come and old ones leave"
 

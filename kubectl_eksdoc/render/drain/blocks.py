@@ -11,8 +11,7 @@ from kubectl_eksdoc.render.drain.groups import Advice, Group
 from kubectl_eksdoc.render.drain.invocation import NextStep
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.text import shown, wrap
 
 _MARGIN = "    "
 _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Remedy, When
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
 from kubectl_eksdoc.render.drain.invocation import again

@@ -9,12 +9,7 @@ from kubectl_eksdoc.render.drain import fence
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, baked, unmeasured
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown, wrap
 
 MOST_LINES = 12
 """So that it and the prompt are seen together wherever the terminal is no window of a few lines."""

@@ -10,12 +10,7 @@ from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation
 from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
 
 Seconds = Annotated[float, Meta(ge=0)]
 

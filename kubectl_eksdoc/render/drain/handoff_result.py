@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.drain.handoff import offers
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import Count, Printed, Text, Texts
 
 
 class _Step(Printed):

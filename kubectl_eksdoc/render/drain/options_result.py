@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from kubectl_eksdoc.core.model import options
 from kubectl_eksdoc.core.model.options import Kind, options_of
 from kubectl_eksdoc.core.plan.drain.policy import AT_ONCE, DrainPolicy
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Lines
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import made_of
+from kubectl_eksdoc.render.result import Count, Lines, Meta, Positive, Printed, Text, Texts, made_of
 
 _HINTS: Mapping[Kind, Any] = {
     options.SWITCH: bool,

@@ -11,8 +11,6 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain import outcome, result
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
 from kubectl_eksdoc.render.drain.comparison.result import ComparisonResult
 from kubectl_eksdoc.render.drain.estimate_result import (
     EstimateResult,
@@ -27,19 +25,23 @@ from kubectl_eksdoc.render.drain.fence import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.render.drain.handoff_result import HandoffResult
 from kubectl_eksdoc.render.drain.options_result import OptionsResult
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
-from kubectl_eksdoc.render.result import Code
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Lines
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import RemedyResult
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
-from kubectl_eksdoc.render.result import field
+from kubectl_eksdoc.render.result import (
+    Code,
+    CommandResult,
+    Count,
+    FindingResult,
+    Lines,
+    Meta,
+    Moment,
+    Positive,
+    Printed,
+    RemedyResult,
+    Text,
+    Texts,
+    UnsetType,
+    field,
+    metadata,
+)
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Positive = Annotated[float, Meta(gt=0)]

@@ -12,13 +12,8 @@ from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.text import age, between, duration
 
 UNKNOWN = "unknown"
 NONE = "-"

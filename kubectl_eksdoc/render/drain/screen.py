@@ -18,12 +18,7 @@ from kubectl_eksdoc.render.drain.verdict import NO_TIMES, OPEN, TARGET_SIGN, blo
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, cut, duration, joined, shown, wrap
 
 MOST_LINES = 45
 """Of the page on a terminal of 100 columns, without what a baseline is compared with."""

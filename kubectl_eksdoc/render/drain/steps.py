@@ -13,10 +13,7 @@ from kubectl_eksdoc.render.drain.invocation import CONTEXT, DUMP, NextStep, agai
 from kubectl_eksdoc.render.drain.verdict import ONE_TARGET
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, duration, joined, listing
 
 _MOST_NODES = 5
 

@@ -19,12 +19,9 @@ from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, esti
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import code
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.markdown import folded
+from kubectl_eksdoc.render.markdown import code, escape, folded
 from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import counted, rfc3339
 
 _LONGEST = 65_536
 """What GitHub takes for an issue or a comment, in characters."""

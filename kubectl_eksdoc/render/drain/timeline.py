@@ -10,10 +10,7 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.scale import short, ticks
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import cut, duration, shown, wrap
 
 TITLE = "Timeline (p50), nodes in the order in which they are begun"
 

@@ -15,9 +15,7 @@ from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.scale import short
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, duration, joined
 
 Sign = tuple[str, Tone]
 

@@ -10,12 +10,9 @@ from functools import cached_property
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target

@@ -14,10 +14,8 @@ from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import Drawn, plain
+from kubectl_eksdoc.render.text import shown, wrap
 
 _FORMATS = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
 

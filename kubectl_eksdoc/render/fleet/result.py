@@ -6,22 +6,11 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered
-from kubectl_eksdoc.core.plan.fleet import Row
-from kubectl_eksdoc.core.plan.fleet import Standing
-from kubectl_eksdoc.render.result import ClusterResult
-from kubectl_eksdoc.render.fleet import table
-from kubectl_eksdoc.render.fleet import FleetView
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import KindResult
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.core.plan.fleet import Row, Standing
+from kubectl_eksdoc.render.fleet import FleetView, table
+from kubectl_eksdoc.render.result import ClusterResult, Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
 _STANDINGS = [each.value for each in Standing]

@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.fleet import Unanswered
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
-from kubectl_eksdoc.core.plan.fleet import Row
-from kubectl_eksdoc.core.plan.fleet import Standing
-from kubectl_eksdoc.render.text import counted
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
 from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.fleet import Answered
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
-from kubectl_eksdoc.core.plan.fleet import Shared
-from kubectl_eksdoc.core.plan.fleet import Row
-from kubectl_eksdoc.core.plan.fleet import Standing
-from kubectl_eksdoc.render.tables import SIGNS
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row as Cells
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.fleet import Unanswered
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
+from kubectl_eksdoc.core.model.fleet import Answered, Unanswered
+from kubectl_eksdoc.core.plan.fleet import FleetPlan, Row, Shared, Standing
+from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.fleet import FleetView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.fleet import Unanswered
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
-from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render import markdown as tickets
-from kubectl_eksdoc.render.fleet import FleetView
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import code
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.text import counted
-
+from kubectl_eksdoc.render.markdown import code, escape
+from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Title, drawn, more, plain, titled, told
+from kubectl_eksdoc.render.tables import Row as Cells
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 # A fleet in sentences.
 
@@ -239,7 +207,7 @@ def _reasons(plan: FleetPlan, look: Look, full: bool) -> Iterator[str]:
 
 def ticket(view: FleetView, look: Look) -> str:
     """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
-    return tickets.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
+    return markdown.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
 
 
 def _lines(view: FleetView, most: int) -> Iterator[str]:
@@ -254,15 +222,18 @@ def _lines(view: FleetView, most: int) -> Iterator[str]:
 
 
 def _sections(plan: FleetPlan, most: int) -> Iterator[tuple[str, list[str]]]:
-    yield "Clusters", tickets.ticket_table(clusters(plan, full=False), "clusters", most)
+    yield "Clusters", markdown.ticket_table(clusters(plan, full=False), "clusters", most)
     yield (
         "Not judged",
-        tickets.items(
+        markdown.items(
             f"{row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
             for row in plan.rows
             if isinstance(row.outcome, Unanswered)
         ),
     )
-    yield "Findings that clusters share", tickets.ticket_table(shared(plan, full=False), "findings", most)
-    yield "Rights that are missing in several clusters", tickets.ticket_table(lacking(plan, full=False), "rights", most)
-    yield "Notes", tickets.items(plan.notes)
+    yield "Findings that clusters share", markdown.ticket_table(shared(plan, full=False), "findings", most)
+    yield (
+        "Rights that are missing in several clusters",
+        markdown.ticket_table(lacking(plan, full=False), "rights", most),
+    )
+    yield "Notes", markdown.items(plan.notes)

@@ -6,23 +6,23 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from kubectl_eksdoc.core.model import interruption
-from kubectl_eksdoc.core.plan.interruption import links, outage, spot
-from kubectl_eksdoc.core.plan.interruption.rights import Handler
-from kubectl_eksdoc.core.plan.interruption import repair
+from kubectl_eksdoc.core.plan.interruption import links, outage, repair, spot
 from kubectl_eksdoc.core.plan.interruption.installs import effective
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.interruption import table
-from kubectl_eksdoc.render.interruption import InterruptionView
-from kubectl_eksdoc.render.result import Code
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Lines
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import SubjectResult
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.core.plan.interruption.rights import Handler
+from kubectl_eksdoc.render.interruption import InterruptionView, table
+from kubectl_eksdoc.render.result import (
+    Code,
+    CommandResult,
+    Count,
+    FindingResult,
+    Lines,
+    Printed,
+    SubjectResult,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 
 _Handled = Literal["yes", "no", "unknown"]
 

@@ -4,50 +4,36 @@ it, every node and all evidence.
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import interruption_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.interruption.outage import KARPENTER
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.interruption.links import Link
-from kubectl_eksdoc.core.plan.interruption.outage import sentences
-from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNode
-from kubectl_eksdoc.render.tables import findings
-from kubectl_eksdoc.render.interruption import InterruptionView
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.plan.interruption.repair import Missing
-from kubectl_eksdoc.core.plan.interruption.repair import helm_values
-from kubectl_eksdoc.core.plan.interruption.repair import rights_policy
-from kubectl_eksdoc.core.plan.interruption.repair import creates
-from kubectl_eksdoc.core.plan.interruption.repair import template
-from kubectl_eksdoc.core.plan.interruption.repair import AsJson
-from kubectl_eksdoc.core.plan.interruption.repair import steps
-from kubectl_eksdoc.core.plan.interruption.installs import upgrade
-from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
-from kubectl_eksdoc.render.text import clean
 
+from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.interruption.installs import upgrade
+from kubectl_eksdoc.core.plan.interruption.links import Link
+from kubectl_eksdoc.core.plan.interruption.outage import KARPENTER, sentences
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.core.plan.interruption.repair import (
+    AsJson,
+    Missing,
+    creates,
+    helm_values,
+    rights_policy,
+    steps,
+    template,
+)
+from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNode
+from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
+from kubectl_eksdoc.render.interruption import InterruptionView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, drawn, findings, told
+from kubectl_eksdoc.render.text import clean, counted, joined, shown, wrap
 
 # The handling of interruptions in sentences.
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.plan.since.changes import Since
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-
 
 # What is shown of the metadata service.
 

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.text import counted
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Finding, Severity
+from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.judging import NODES
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sources import instance_of
-from kubectl_eksdoc.core.plan.metadata.sources import service_now
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike, instance_of, service_now
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata import MetadataView
 from kubectl_eksdoc.render.metadata_fix.table import to_choose
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 # The metadata service in sentences.
 

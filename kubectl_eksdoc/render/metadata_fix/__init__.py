@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.metadata import Act
@@ -15,7 +16,6 @@ from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
 from kubectl_eksdoc.core.run.metadata import Done
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-
 
 # What is shown of a fix that is to be carried out, or was.
 

@@ -6,19 +6,10 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.metadata.fixes import fix
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.core.run.metadata import Became, Done
 from kubectl_eksdoc.core.run.stages import Stage
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.metadata_fix import table
-from kubectl_eksdoc.render.metadata_fix import FixView
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.metadata_fix import FixView, table
+from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, Texts, metadata
 
 
 class _Blast(Printed):

@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.stages import Stage
-from kubectl_eksdoc.render.metadata_fix import FixView
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+
 from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast, Choice, Fix
 from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterable, Iterator
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.metadata import Part
+from kubectl_eksdoc.core.run.metadata import Became, Done, Part
+from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_fix import FixView
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
-
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row, Title, drawn, more, titled
+from kubectl_eksdoc.render.text import counted, duration, joined, shown, wrap
 
 # A fix in sentences.
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-from kubectl_eksdoc.core.plan.metadata.probing.result import findings_of
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbePlan, findings_of
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
-
 
 # What is shown of a probe.
 

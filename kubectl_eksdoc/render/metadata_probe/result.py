@@ -8,21 +8,21 @@ from kubectl_eksdoc.core.model import metadata as metadata_probe
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.metadata import Ask
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.probing import diagnosis, result
-from kubectl_eksdoc.core.plan.metadata.probing import pods as choice
+from kubectl_eksdoc.core.plan.metadata.probing import diagnosis, pods, result
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.metadata_probe import table
-from kubectl_eksdoc.render.metadata_probe import ProbeView
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.metadata_probe import ProbeView, table
+from kubectl_eksdoc.render.result import (
+    CommandResult,
+    FindingResult,
+    Meta,
+    Positive,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 
 _Milliseconds = Annotated[float, Meta(ge=0)]
 
@@ -47,7 +47,7 @@ class _Group(Printed):
     why_not: Text | None
 
     @classmethod
-    def of(cls, facts: choice.Likes) -> _Group:
+    def of(cls, facts: pods.Likes) -> _Group:
         return cls.filled(facts, name=facts.group, probed=facts.chosen)
 
 

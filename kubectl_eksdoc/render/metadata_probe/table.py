@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
-from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.metadata_probe import ProbeView
-from kubectl_eksdoc.render.text import counted
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Family
-from kubectl_eksdoc.core.model.metadata import Seen
-from kubectl_eksdoc.core.model.metadata import Step
+from kubectl_eksdoc.core.model.metadata import Ask, Family, Seen, Step
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, diagnosis
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
+from kubectl_eksdoc.core.plan.metadata.probing.pods import manifests
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode, ProbePlan
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.render.tables import findings
+from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_probe import ProbeView
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.metadata.probing.pods import manifests
-from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.roles import manifest_formats
-from kubectl_eksdoc.render.metadata_probe import ProbeView
-
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title, drawn, findings, told
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 # The active probe in sentences.
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.permissions import OptIn
-from kubectl_eksdoc.core.plan.permissions import Held
-from kubectl_eksdoc.core.plan.permissions import Subject
-from kubectl_eksdoc.core.plan.permissions import Wanted
+from kubectl_eksdoc.core.plan.permissions import Held, Subject, Wanted
 from kubectl_eksdoc.core.rules.iam import Place
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-
 
 # What is shown of the rights of commands.
 
@@ -67,15 +65,15 @@ def _wide(view: PermissionsView, look: Look) -> str:
 
 
 def _yaml(view: PermissionsView, look: Look) -> str:
-    from kubectl_eksdoc.render.roles import as_yaml
     from kubectl_eksdoc.render.permissions.table import manifests
+    from kubectl_eksdoc.render.roles import as_yaml
 
     return as_yaml(manifests(view), look.ascii)
 
 
 def _json(view: PermissionsView, look: Look) -> str:
-    from kubectl_eksdoc.render.roles import as_json
     from kubectl_eksdoc.render.permissions.table import manifests
+    from kubectl_eksdoc.render.roles import as_json
 
     return as_json(manifests(view), look.ascii)
 

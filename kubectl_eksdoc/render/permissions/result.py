@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.plan.permissions import Held
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.permissions import table
-from kubectl_eksdoc.render.permissions import CheckView
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.permissions import CheckView, table
+from kubectl_eksdoc.render.result import CommandResult, Meta, Printed, Text, Texts, UnsetType, metadata
 
 _STATES = {True: "held", False: "missing", None: "unknown"}
 _SomeTexts = Annotated[Texts, Meta(min_length=1)]

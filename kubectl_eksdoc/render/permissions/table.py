@@ -4,46 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from kubectl_eksdoc.core.plan.permissions import Wanted
-from kubectl_eksdoc.render.permissions import PermissionsView
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.rules.iam import Place
-from kubectl_eksdoc.render.roles import Step
-from kubectl_eksdoc.render.permissions import PermissionsView
-from collections.abc import Iterable, Sequence
-from kubectl_eksdoc.core.plan.permissions import Asked
-from kubectl_eksdoc.core.plan.permissions import Needed
-from kubectl_eksdoc.core.plan.permissions import Wanted
-from kubectl_eksdoc.core.rules import iam as iam_resources
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.permissions import PermissionsView
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import clean
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterator
-from kubectl_eksdoc.core.plan.permissions import Called
-from kubectl_eksdoc.core.plan.permissions import objects
-from kubectl_eksdoc.render.roles import Manifests
-from kubectl_eksdoc.render.roles import Step
-from kubectl_eksdoc.render.permissions import PermissionsView
-from kubectl_eksdoc.core.plan.permissions import Held
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.permissions import CheckView
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import counted
+from collections.abc import Iterable, Iterator, Sequence
 
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.plan.permissions import Asked, Called, Held, Needed, Wanted, objects
+from kubectl_eksdoc.core.rules import iam
+from kubectl_eksdoc.core.rules.iam import Place
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.permissions import CheckView, PermissionsView
+from kubectl_eksdoc.render.roles import Manifests, Step
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, plain, titled
+from kubectl_eksdoc.render.text import clean, counted, joined, shown, wrap
 
 # The sentences that are said of rights.
 
@@ -220,7 +191,7 @@ def _lost(required: bool, lost: Iterable[str]) -> str | Cell:
 
 
 def _action(each: Asked) -> Row:
-    return [each.action, ", ".join(iam_resources.types(each.action)) or "-", "; ".join(each.lost)]
+    return [each.action, ", ".join(iam.types(each.action)) or "-", "; ".join(each.lost)]
 
 
 def _command(each: Wanted) -> Row:
@@ -252,7 +223,9 @@ def _steps(view: PermissionsView, look: Look) -> list[str]:
 
 def manifests(view: PermissionsView) -> Manifests:
     docs = objects(Called(view.name, view.tool_version), view.wanted.permissions, view.subjects)
-    return Manifests((f"kubectl eksdoc {view.tool_version}: {about(view)}", *_notes(view)), _manifests_steps(view), docs)
+    return Manifests(
+        (f"kubectl eksdoc {view.tool_version}: {about(view)}", *_notes(view)), _manifests_steps(view), docs
+    )
 
 
 def _notes(view: PermissionsView) -> Iterator[str]:

@@ -6,11 +6,7 @@ from kubectl_eksdoc.core.model.journal import Cause
 from kubectl_eksdoc.core.run.record import Placement
 from kubectl_eksdoc.render.drain.estimate_result import BakeResult, Seconds
 from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts
 
 
 class RecordCause(Printed):

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from kubectl_eksdoc.core.run.moments import Moment
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from kubectl_eksdoc.core.model.journal import Cause
+from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.render import markdown
+from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import NodeRun, RecordView
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.drain import timeline
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.markdown import folded
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.markdown import CODE_WIDTH
+from kubectl_eksdoc.render.markdown import CODE_WIDTH, escape, folded
 from kubectl_eksdoc.render.markdown import ticket_table as table
-from collections import Counter
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.run.moments import ASKED, Happened
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
-
+from kubectl_eksdoc.render.record.view import NodeRun, RecordView
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title
+from kubectl_eksdoc.render.text import counted, duration, joined, listing
 
 UNSAID = "nothing was said"
 

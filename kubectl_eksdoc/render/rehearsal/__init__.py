@@ -9,9 +9,6 @@ from __future__ import annotations
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import RecordView
-
 
 # What ``-o`` offers for a rehearsal.
 

@@ -6,8 +6,6 @@ from typing import Literal
 
 from kubectl_eksdoc.core.run import moments
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordNode,
@@ -20,11 +18,7 @@ from kubectl_eksdoc.render.record.result import (
 )
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal import table
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Printed, Text, Texts, metadata
 
 
 class _Moment(Printed):

@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.run.moments import ASKED, Happened
-from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.record.rows import asked
-from kubectl_eksdoc.render.record.rows import held_by_name
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
 from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.core.run.moments import ASKED, Happened
+from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import unread
+from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.markdown import cluster, escape, fitting, items, origin
+from kubectl_eksdoc.render.markdown import ticket_table as tickets_table
 from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record import rows as titles
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.record.rows import cordoned_only
-from kubectl_eksdoc.render.record.rows import placed
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterable
-from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.drain.rows import unread
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record import rows as titles
-from kubectl_eksdoc.render.record.rows import chart
+from kubectl_eksdoc.render.record.rows import asked, chart, cordoned_only, held_by_name, placed
 from kubectl_eksdoc.render.record.rows import ticket_moments as moments
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.record.rows import cordoned_only
-from kubectl_eksdoc.render.record.rows import placed
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.markdown import cluster
-from kubectl_eksdoc.render.markdown import fitting
-from kubectl_eksdoc.render.markdown import items
-from kubectl_eksdoc.render.markdown import origin
-from kubectl_eksdoc.render.markdown import ticket_table as tickets_table
-
+from kubectl_eksdoc.render.tables import MARGIN, Title, drawn, titled, told
+from kubectl_eksdoc.render.text import counted, duration, joined, listing, shown, wrap
 
 # A rehearsal in sentences: its verdict, where it differs from the plan, and what it cannot show.
 
@@ -239,19 +212,19 @@ def wide(view: RecordView, look: Look) -> str:
 def _text(view: RecordView, look: Look, full: bool) -> str:
     sections: list[list[str]] = [
         _summary(view, look),
-        drawn(titles.NODES, rows.nodes(view), look, full),
+        drawn(rows.NODES, rows.nodes(view), look, full),
         _timeline(view, look) if full else [],
-        drawn(titles.NOT_EMPTIED, rows.not_emptied(view), look, full),
-        drawn(titles.PLACEMENTS, rows.placements(view), look, full) if full else [],
-        drawn(titles.FAULTS, rows.faults(view), look, full),
-        drawn(titles.REFUSALS, rows.refusals(view), look, full),
-        drawn(titles.PENDING, rows.pending(view), look, full),
-        drawn(titles.RE_EVICTED, rows.re_evicted(view), look, full),
-        drawn(titles.MOMENTS, rows.moments(view.moments), look, full) if full else [],
-        told(titles.DIFFERENCES, differences(view), look),
-        told(titles.NOT_SHOWN, NOT_SHOWN, look),
+        drawn(rows.NOT_EMPTIED, rows.not_emptied(view), look, full),
+        drawn(rows.PLACEMENTS, rows.placements(view), look, full) if full else [],
+        drawn(rows.FAULTS, rows.faults(view), look, full),
+        drawn(rows.REFUSALS, rows.refusals(view), look, full),
+        drawn(rows.PENDING, rows.pending(view), look, full),
+        drawn(rows.RE_EVICTED, rows.re_evicted(view), look, full),
+        drawn(rows.MOMENTS, rows.moments(view.moments), look, full) if full else [],
+        told(rows.DIFFERENCES, differences(view), look),
+        told(rows.NOT_SHOWN, NOT_SHOWN, look),
         _not_read(view, look, full),
-        told(titles.NOTES, view.cluster.notes, look),
+        told(rows.NOTES, view.cluster.notes, look),
         [] if full else wrap(_FORMATS, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -268,21 +241,19 @@ def _not_read(view: RecordView, look: Look, full: bool) -> list[str]:
     """What a dump does not hold is a list of names; why the rest was not read differs from kind to kind."""
     missing = [read for read in view.cluster.reads if not read.known]
     absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
-    table = drawn(
-        titles.NOT_READ, unread(read for read in missing if read.resource.full_name not in absent), look, full
-    )
+    table = drawn(rows.NOT_READ, unread(read for read in missing if read.resource.full_name not in absent), look, full)
     lines = table[1:]
     if absent:
         text = f"not in the dump: {', '.join(absent)}"
         lines += wrap(shown(text, look), look.columns, first=MARGIN, rest=MARGIN * 2)
-    return titled(titles.NOT_READ, lines, look)
+    return titled(rows.NOT_READ, lines, look)
 
 
 def _timeline(view: RecordView, look: Look) -> list[str]:
-    lines = timeline.timeline(view, look, len(MARGIN), titles.WHOLE)
-    if lines and (text := titles.without_bar(view, look)):
+    lines = timeline.timeline(view, look, len(MARGIN), rows.WHOLE)
+    if lines and (text := rows.without_bar(view, look)):
         lines += wrap(shown(text, look), look.columns, MARGIN)
-    return titled(titles.TIMELINE, lines, look)
+    return titled(rows.TIMELINE, lines, look)
 
 
 # ``-o markdown``: the rehearsal for a ticket or a pull request, with what is long folded away.
@@ -306,16 +277,16 @@ def _ticket(view: RecordView, look: Look, most: int) -> str:
 
 
 def _sections(view: RecordView, look: Look, most: int) -> Iterable[tuple[Title, list[str]]]:
-    yield titles.NODES, tickets_table(rows.nodes(view), "nodes", most)
-    yield titles.TIMELINE, chart(view, look)
-    yield titles.NOT_EMPTIED, tickets_table(rows.not_emptied(view, most), "nodes", most)
-    yield titles.PLACEMENTS, tickets_table(rows.placements(view), "nodes", most)
-    yield titles.FAULTS, tickets_table(rows.faults(view), "faults", most)
-    yield titles.REFUSALS, tickets_table(rows.refusals(view), "causes", most)
-    yield titles.PENDING, tickets_table(rows.pending(view), "pods", most)
-    yield titles.RE_EVICTED, tickets_table(rows.re_evicted(view), "pods", most)
-    yield titles.DIFFERENCES, items(differences(view))
-    yield titles.NOT_SHOWN, items(NOT_SHOWN)
+    yield rows.NODES, tickets_table(rows.nodes(view), "nodes", most)
+    yield rows.TIMELINE, chart(view, look)
+    yield rows.NOT_EMPTIED, tickets_table(rows.not_emptied(view, most), "nodes", most)
+    yield rows.PLACEMENTS, tickets_table(rows.placements(view), "nodes", most)
+    yield rows.FAULTS, tickets_table(rows.faults(view), "faults", most)
+    yield rows.REFUSALS, tickets_table(rows.refusals(view), "causes", most)
+    yield rows.PENDING, tickets_table(rows.pending(view), "pods", most)
+    yield rows.RE_EVICTED, tickets_table(rows.re_evicted(view), "pods", most)
+    yield rows.DIFFERENCES, items(differences(view))
+    yield rows.NOT_SHOWN, items(NOT_SHOWN)
     missing = [read for read in view.cluster.reads if not read.known]
-    yield titles.NOT_READ, tickets_table(unread(missing), "kinds", most)
-    yield titles.NOTES, items(view.cluster.notes)
+    yield rows.NOT_READ, tickets_table(unread(missing), "kinds", most)
+    yield rows.NOTES, items(view.cluster.notes)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.standing import Reason, Standing
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from collections.abc import Sequence
-from datetime import datetime
-from kubectl_eksdoc.core.run.standing import Reason
-from kubectl_eksdoc.core.run.standing import Standing
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.render.result import Printed

@@ -4,9 +4,11 @@ did not happen is null, never 0.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
+
+from kubectl_eksdoc.core.run import moments
+from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordCause,
@@ -18,24 +20,21 @@ from kubectl_eksdoc.render.record.result import (
     recorded,
     seconds,
 )
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.run import table as words
-from kubectl_eksdoc.render.run.view import Outcome, RunView
-from datetime import datetime
-from typing import Literal
-from kubectl_eksdoc.core.run import moments
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import seconds as rounded
-from kubectl_eksdoc.render.result import KindResult
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.result import (
+    CommandResult,
+    Count,
+    FindingResult,
+    KindResult,
+    Moment,
+    Printed,
+    Text,
+    Texts,
+    metadata,
+)
+from kubectl_eksdoc.render.run import table
+from kubectl_eksdoc.render.run.view import Outcome, RunView
 
 
 class _Errors(Printed):
@@ -133,7 +132,7 @@ class RunResult(CommandResult):
             ready_seconds=seconds(record.record.ready_s),
             not_ready=record.record.unready,
             evictions=record.evictions,
-            against_plan=words.against_plan(facts),
+            against_plan=table.against_plan(facts),
             next=facts.steps,
             **recorded(record),
         )

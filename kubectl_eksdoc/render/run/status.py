@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.account import nodes_of
-from kubectl_eksdoc.core.run.account import phase_words
+
+from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunNote, RunSummary
+from kubectl_eksdoc.core.rules.group_updates import PATIENCE
+from kubectl_eksdoc.core.run.account import nodes_of, phase_words
 from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.others import OthersNode
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.run.status_view import table
-from kubectl_eksdoc.render.run.status_view import StatusView
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import rfc3339
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from kubectl_eksdoc.core.model.journal import RunNote
-from kubectl_eksdoc.core.rules.group_updates import PATIENCE
-from kubectl_eksdoc.core.run.others import OthersNode
-from kubectl_eksdoc.render.drain.blocks import command_line
-from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.render.text import rfc3339
-
+from kubectl_eksdoc.render.run.status_view import StatusView, table
+from kubectl_eksdoc.render.tables import MARGIN, Column, Drawn, Title, drawn, titled, told
+from kubectl_eksdoc.render.text import age, between, counted, duration, rfc3339, shown, wrap
 
 _NOTHING = "No run is kept in namespace {}."
 

@@ -5,23 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.account import NodeAccount
-from kubectl_eksdoc.core.run.account import nodes_of
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import RecordCause, seconds
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import KindResult
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.run.status_view import Past
-from kubectl_eksdoc.render.run.status_view import StatusView
-from kubectl_eksdoc.render.run.status_view import WithoutJournal
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.run.status_view import Past, StatusView, WithoutJournal
 
 
 class _Summary(Printed):

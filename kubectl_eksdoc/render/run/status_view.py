@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import median
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Timed
+
+from kubectl_eksdoc.core.model.journal import Held, RunSummary, Timed
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import because
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc.render.text import duration
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.model.journal import Held
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import listing
-
+from kubectl_eksdoc.render.tables import Column, Title, drawn
+from kubectl_eksdoc.render.text import counted, duration, listing, shown, wrap
 
 # Predicted against actual: what the plans of past runs said, and what happened.
 

@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import WAITED_S
-from kubectl_eksdoc.render.drain.verdict import baked
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.rows import against_times
-from kubectl_eksdoc.render.record.rows import asked
-from kubectl_eksdoc.render.record.rows import held_by_name
-from kubectl_eksdoc.render.run.view import Outcome, RunView
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.render.drain import afterwards
-from kubectl_eksdoc.render.drain.blocks import command_line
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record import rows as titles
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.record.rows import cordoned_only
-from kubectl_eksdoc.render.record.rows import placed
-from kubectl_eksdoc.render.run.view import Outcome, RunView
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import told
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from collections.abc import Iterator
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards
+from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.ticket import handed_off
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import block
-from kubectl_eksdoc.render.markdown import code
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record import rows as titles
-from kubectl_eksdoc.render.record.rows import chart
-from kubectl_eksdoc.render.record.rows import ticket_moments as moments
-from kubectl_eksdoc.render.record.rows import cordoned_only
-from kubectl_eksdoc.render.record.rows import placed
-from kubectl_eksdoc.render.run.view import Outcome, RunView
-from kubectl_eksdoc.render.markdown import cluster
-from kubectl_eksdoc.render.markdown import fitting
-from kubectl_eksdoc.render.markdown import items
-from kubectl_eksdoc.render.markdown import origin
+from kubectl_eksdoc.render.drain.verdict import baked
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.markdown import block, cluster, code, escape, fitting, items, origin
 from kubectl_eksdoc.render.markdown import ticket_table as tickets_table
-from kubectl_eksdoc.render.text import rfc3339
-
+from kubectl_eksdoc.render.record import rows
+from kubectl_eksdoc.render.record.rows import against_times, asked, chart, cordoned_only, held_by_name, placed
+from kubectl_eksdoc.render.record.rows import ticket_moments as moments
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.run.view import Outcome, RunView
+from kubectl_eksdoc.render.tables import MARGIN, Title, drawn, titled, told
+from kubectl_eksdoc.render.text import counted, duration, listing, rfc3339, sentences, shown, wrap
 
 # A run in sentences: what came of it, against what was planned.
 
@@ -155,12 +123,12 @@ def table(view: RunView, look: Look, full: bool = False) -> str:
     head = [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)]
     sections = [
         head,
-        drawn(titles.NODES, rows.nodes(record), look, full),
-        drawn(titles.NOT_EMPTIED, rows.not_emptied(record), look, full),
+        drawn(rows.NODES, rows.nodes(record), look, full),
+        drawn(rows.NOT_EMPTIED, rows.not_emptied(record), look, full),
         _placed(record, look),
-        drawn(titles.PLACEMENTS, rows.placements(record), look, full) if full else [],
-        drawn(titles.REFUSALS, rows.refusals(record), look, full),
-        drawn(titles.PENDING, rows.pending(record), look, full),
+        drawn(rows.PLACEMENTS, rows.placements(record), look, full) if full else [],
+        drawn(rows.REFUSALS, rows.refusals(record), look, full),
+        drawn(rows.PENDING, rows.pending(record), look, full),
         told(AGAINST, against_plan(view), look),
         _after(view, look, full),
         _next(view, look),
@@ -221,9 +189,9 @@ def _ticket(view: RunView, look: Look, most: int) -> str:
 def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[str]]]:
     record = view.record
     yield AGAINST.heading, items(against_plan(view))
-    yield titles.NODES.heading, tickets_table(rows.nodes(record), "nodes", most)
-    yield titles.TIMELINE.heading, chart(record, look)
-    yield titles.NOT_EMPTIED.heading, tickets_table(rows.not_emptied(record, most), "nodes", most)
+    yield rows.NODES.heading, tickets_table(rows.nodes(record), "nodes", most)
+    yield rows.TIMELINE.heading, chart(record, look)
+    yield rows.NOT_EMPTIED.heading, tickets_table(rows.not_emptied(record, most), "nodes", most)
     yield (
         "Placements",
         [
@@ -232,8 +200,8 @@ def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[
             *tickets_table(rows.placements(record), "nodes", most),
         ],
     )
-    yield titles.REFUSALS.heading, tickets_table(rows.refusals(record), "causes", most)
-    yield titles.PENDING.heading, tickets_table(rows.pending(record), "pods", most)
+    yield rows.REFUSALS.heading, tickets_table(rows.refusals(record), "causes", most)
+    yield rows.PENDING.heading, tickets_table(rows.pending(record), "pods", most)
     handoffs = record.planned.handoffs[:most] if view.outcome is Outcome.DONE else ()
     handed = [line for each in handoffs for line in handed_off(each, most)]
     yield afterwards.TITLE.capitalize(), handed

@@ -9,10 +9,7 @@ from typing import Literal
 from kubectl_eksdoc.core.model.journal import RunNote
 from kubectl_eksdoc.core.run.others import OthersNode
 from kubectl_eksdoc.render.drain.estimate_result import Seconds, rounded
-from kubectl_eksdoc.render.result import KindResult
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
+from kubectl_eksdoc.render.result import KindResult, Moment, Printed, Text
 
 
 class _Pod(Printed):

@@ -6,19 +6,9 @@ from typing import Annotated, Any
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import FindingSince
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.render.result import ClusterResult
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import SubjectResult
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since
+from kubectl_eksdoc.render.result import ClusterResult, Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 
 _KEYS = {
     "new": Became.NEW,

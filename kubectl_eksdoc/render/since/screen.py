@@ -4,41 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import FindingSince
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.plan.since.changes import outline_of
-from kubectl_eksdoc.render.tables import Mark
-from kubectl_eksdoc.render.tables import unmarked
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import rfc3339
-from datetime import datetime
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import FindingSince
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.render.tables import SIGNS
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since, outline_of
+from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import more
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.render import markdown as tickets
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.markdown import folded
-
+from kubectl_eksdoc.render.markdown import escape, folded
+from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Mark, Title, more, titled, unmarked
+from kubectl_eksdoc.render.text import age, between, joined, rfc3339, shown, wrap
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 
@@ -186,12 +161,12 @@ def lines(since: Since | None, most: int, tool_version: str = __version__) -> li
     """Without the title; none without an earlier answer."""
     if since is None:
         return []
-    said = [f"**{escape(counts(since))}**", "", *tickets.items(remarks(since, tool_version))]
+    said = [f"**{escape(counts(since))}**", "", *markdown.items(remarks(since, tool_version))]
     for became, word in WORDS.items():
         found = since.of(became)
         if not found:
             continue
-        rest = tickets.more(len(found) - most, "findings")
-        listed = [*tickets.items(map(told, found[:most])), *(["", *rest] if rest else [])]
+        rest = markdown.more(len(found) - most, "findings")
+        listed = [*markdown.items(map(told, found[:most])), *(["", *rest] if rest else [])]
         said += ["", *(listed if became in _NEWS else folded(f"{len(found)} {word}", listed))]
     return said

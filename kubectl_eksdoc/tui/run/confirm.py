@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,48 +14,18 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
-from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.render.drain import fence
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.run import sheets as words
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Live
-from kubectl_eksdoc.tui.run.state import Prepared
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.framed import too_small
-from kubectl_eksdoc.tui.widgets.panel import Prose
-import threading
-from collections.abc import Callable
-from typing import ClassVar
-from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.message import Message
-from textual.screen import ModalScreen
+
+from kubectl_eksdoc.core.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import Tried
+from kubectl_eksdoc.render.drain import fence
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import counted, duration, listing, shown
+from kubectl_eksdoc.tui.framed import too_small
+from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.run.state import Kind, Live, Prepared, RunState
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.widgets.panel import Prose
-from datetime import timedelta
-from typing import ClassVar
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from kubectl_eksdoc.core.run.moments import WENT_WRONG
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.widgets.panel import Prose
-
 
 _MOST_NAMES = 6
 
@@ -111,7 +83,7 @@ class ConfirmScreen(ModalScreen[Live | None]):
 
     def _said(self, name: str, text: str) -> None:
         look = Look(ascii=getattr(self.app, "only_ascii", False))
-        self.query_one(f"#{name}").border_title = words.plain(text, look)
+        self.query_one(f"#{name}").border_title = sheets.plain(text, look)
 
     def _work(self) -> None:
         try:

@@ -11,16 +11,10 @@ from textual.app import App
 from textual.screen import Screen
 
 from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
-from kubectl_eksdoc.tui.run.state import Desk
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Live
-from kubectl_eksdoc.tui.run.state import Prepared
-from kubectl_eksdoc.tui.run.pages import RunsScreen
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen, TrialScreen
+from kubectl_eksdoc.tui.run.pages import RunsScreen, StopScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.pages import StopScreen
-from kubectl_eksdoc.tui.run.confirm import TrialScreen
+from kubectl_eksdoc.tui.run.state import Desk, Kind, Live, Prepared, RunState
 
 if TYPE_CHECKING:
     from textual.timer import Timer

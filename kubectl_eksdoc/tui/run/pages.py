@@ -6,66 +6,29 @@ import shlex
 import threading
 from collections.abc import Sequence
 from datetime import datetime
+from enum import Enum
 from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
+
 from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.run.chronicle import NodeState
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.tui.run.state import Desk
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-from kubectl_eksdoc.tui.sheets.sheet import text_sheet
-from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from enum import Enum
-from typing import ClassVar
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from kubectl_eksdoc.core.run.chronicle import NodeState
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.run import events as stands
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import sentences
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.run import sheets as words
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.state import Stage
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from kubectl_eksdoc.core.run.chronicle import NodeState
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.record.rows import cordoned_only
-from kubectl_eksdoc.render.record.rows import placed
-from kubectl_eksdoc.render.run import events as stands
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
-from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.record.rows import cordoned_only, placed
+from kubectl_eksdoc.render.run import events
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.text import age, between, counted, sentences, shown
 from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run import sheets as words
-from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.state import Desk, Kind, RunState, Stage
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Prose
-from kubectl_eksdoc.tui.widgets.panel import Titled
-
+from kubectl_eksdoc.tui.widgets.panel import Prose, Titled
 
 # [5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch.
 
@@ -241,11 +204,11 @@ def lines(state: RunState) -> list[Line]:
     """What is half done now, and what each key would do about it."""
     if state.over:
         return ["The run is over meanwhile.", "", "esc closes this."]
-    half = stands.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
+    half = events.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
     begun = sum(node.state is not NodeState.QUEUED for node in state.chronicle.nodes.values())
     begun += len(state.standing.cordoned_only) if state.standing is not None else 0
     pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
-    held: list[Line] = [(sentences(f"Held: {words.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
+    held: list[Line] = [(sentences(f"Held: {sheets.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
     return [
         *held,
         half,
@@ -324,7 +287,7 @@ def _so_far(state: RunState) -> list[Line]:
         f"{counted(chronicle.refusals, 'refusal')}"
     ]
     if state.standing is not None and state.drains:
-        lines.append(stands.stop_in_full(state.standing))
+        lines.append(events.stop_in_full(state.standing))
     return lines
 
 
@@ -341,7 +304,7 @@ class RunPage(Vertical):
 
     def said(self, text: str) -> str:
         """For the frame of a part: without markup."""
-        return words.plain(text, Look(ascii=getattr(self.app, "only_ascii", False)))
+        return sheets.plain(text, Look(ascii=getattr(self.app, "only_ascii", False)))
 
 
 class LivePage(RunPage):

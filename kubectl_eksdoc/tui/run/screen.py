@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from kubectl_eksdoc.flows.run.draining import Wish
-from kubectl_eksdoc.tui.keymap import Key
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.keymap import Part
-from kubectl_eksdoc.tui.run.state import RunState
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
+
 from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
+
 from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Key
-from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.run import sheets as words
+from kubectl_eksdoc.tui.keymap import Key, Page, Part
+from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
-from kubectl_eksdoc.tui.run.pages import LivePage
-from kubectl_eksdoc.tui.run.pages import LogPage
-from kubectl_eksdoc.tui.run.pages import RunPage
-from kubectl_eksdoc.tui.run.pages import toned
+from kubectl_eksdoc.tui.run.pages import Choice, LivePage, LogPage, RunPage, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.pages import Choice
-from kubectl_eksdoc.tui.run.pages import StopScreen
-from kubectl_eksdoc.tui.run.pages import in_markdown
-from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-
+from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 # The keys of a run: none of them is Enter, and none that stops or gives back does so without asking.
 
@@ -174,21 +162,21 @@ class RunScreen(Screen[None]):
         look = self.look
         head = self.head()
         for name, text in (
-            ("identity", words.plain(head.identity, look)),
-            ("line", words.plain(head.line, look)),
-            ("notice", toned(words.plain(head.notice, look), head.tone)),
-            ("half", words.plain(head.half, look)),
-            ("foot", words.plain(self.foot(), look)),
+            ("identity", sheets.plain(head.identity, look)),
+            ("line", sheets.plain(head.line, look)),
+            ("notice", toned(sheets.plain(head.notice, look), head.tone)),
+            ("half", sheets.plain(head.half, look)),
+            ("foot", sheets.plain(self.foot(), look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
                 self.query_one(f"#{name}", Static).update(text, layout=False)
         self._page.show(self.state)
 
-    def head(self) -> words.Head:
-        notice, tone = words.notice(self.state)
-        return words.Head(
-            words.identity(self.state, self._cluster), words.line(self.state), notice, tone, words.half(self.state)
+    def head(self) -> sheets.Head:
+        notice, tone = sheets.notice(self.state)
+        return sheets.Head(
+            sheets.identity(self.state, self._cluster), sheets.line(self.state), notice, tone, sheets.half(self.state)
         )
 
     def foot(self) -> str:

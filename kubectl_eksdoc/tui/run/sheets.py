@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
-from kubectl_eksdoc.core.run.chronicle import ENDS, NodeState
-from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.standing import Standing
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.run import events as stands
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.reading import brief
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.state import Stage
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime
+
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
 from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.run import events
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.text import counted, duration, shown
+from kubectl_eksdoc.tui.reading import brief
+from kubectl_eksdoc.tui.run.state import Kind, RunState, Stage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-from kubectl_eksdoc.tui.sheets.sheet import text_sheet
-
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
 
 # What the head of a run's screens says: which run, how far it is, what is half done if it stops now, what it waits
 # for.
@@ -86,7 +71,7 @@ def line(state: RunState) -> str:
         f"Run {state.live.run}",
         _wave(state),
         state.pods_gone,
-        f"about {stands.left(standing)} left" if standing is not None and standing.left_s is not None else "",
+        f"about {events.left(standing)} left" if standing is not None and standing.left_s is not None else "",
         f"{bar(gone, pods, _BAR)} {done:.0%}",
     ]
     return " · ".join(filter(None, parts))
@@ -112,7 +97,7 @@ def half(state: RunState) -> str:
     if state.over or state.standing is None or not state.drains:
         return ""
     when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
-    told = [f"{when}: {stands.left_by_stopping(state.standing)}", *_coming(state.standing)]
+    told = [f"{when}: {events.left_by_stopping(state.standing)}", *_coming(state.standing)]
     if state.lowest:
         told.append(f"tightest PDB {sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
     return " · ".join(told)

@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-from kubectl_eksdoc.render.look import Tone
-from collections.abc import Callable, Sequence
-from enum import Enum
 from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
 from kubectl_eksdoc.core.run.chronicle import Chronicle
-from kubectl_eksdoc.core.run.standing import PodWaits
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.core.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import counted
 
 if TYPE_CHECKING:

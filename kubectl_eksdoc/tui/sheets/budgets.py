@@ -2,60 +2,28 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.core.plan.drain.result import Headroom
-from kubectl_eksdoc.render.drain.rows import budget_order
-from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN
-from kubectl_eksdoc.render.drain.view import DrainView, status_of
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.tui.sheets.sheet import once_a_view
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
-from kubectl_eksdoc.render.drain.verdict import BAD, WARN
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-from collections.abc import Sequence
-from kubectl_eksdoc.render.drain.groups import Group, grouped
-from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.tui.sheets.sheet import once_a_view
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-from collections.abc import Collection, Iterable, Iterator
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.model.permissions import Need
-from kubectl_eksdoc.core.model.permissions import Needs
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.plan.drain.manners import Means
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
+from kubectl_eksdoc.core.plan.drain.result import Headroom
+from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
+from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.rows import budget_order
+from kubectl_eksdoc.render.drain.verdict import BAD, BUDGET_SIGN, GOOD, OPEN, STATUS_SIGN, WARN
+from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.sheets.sheet import Line
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 KEY = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"
@@ -287,7 +255,9 @@ Denied = Collection[Permission] | None
 def rights_sheet(cluster: Cluster, needs: Needs, denied: Denied) -> Sheet:
     rows = [*_plan(cluster, needs.plan), *_run(needs.run, denied)]
     rows.sort(key=lambda row: row[0])
-    return of_rows(RIGHTS_COLUMNS, [(f"{at}", cells) for at, (_, cells) in enumerate(rows)], fill=len(RIGHTS_COLUMNS) - 1)
+    return of_rows(
+        RIGHTS_COLUMNS, [(f"{at}", cells) for at, (_, cells) in enumerate(rows)], fill=len(RIGHTS_COLUMNS) - 1
+    )
 
 
 def _plan(cluster: Cluster, needs: Iterable[Need]) -> Iterator[tuple[int, list[str | Cell]]]:

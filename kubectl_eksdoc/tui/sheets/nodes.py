@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.snapshots import LastView
 from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.selectors import InvalidSelector, Requirement, Selector, parse
+from kubectl_eksdoc.core.model.snapshots import LastView
+from kubectl_eksdoc.core.model.spelling import matches
 from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.text import age, between, counted
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths, once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import cells as room_of
-from kubectl_eksdoc.tui.sheets.sheet import once_a_view
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import Widths
-from collections.abc import Iterable
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.selectors import InvalidSelector, Requirement, Selector, parse
-from kubectl_eksdoc.core.model.spelling import matches
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.text import counted
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from typing import Any
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.tables import Column
-
 
 NONE = "·"
 UNKNOWN = "?"

@@ -7,22 +7,15 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, POD_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.text import age, between, counted, duration
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows
 
 NONE, UNKNOWN = "·", "?"
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len, chop_cells
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from collections.abc import Callable
 from functools import update_wrapper
 from typing import Concatenate, ParamSpec, TypeVar
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.tui.knobs import KNOBS
 
+from rich.cells import cell_len, chop_cells
+
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.tui.knobs import KNOBS
 
 # How much room text takes on a terminal: Korean, Chinese and Japanese signs take two columns each.
 

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.scale import short, ticks
 from kubectl_eksdoc.render.drain.verdict import TARGET_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.sheets.sheet import once_a_view
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-from collections.abc import Callable
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.tui.sheets.sheet import Cells
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import of_rows
-
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, once_a_view
 
 NOTHING = "No node of the plan is drained."
 

@@ -21,16 +21,8 @@ from textual.strip import Strip
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.sheets.sheet import wrapped
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import text_of
-from kubectl_eksdoc.tui.widgets.panel import where_it_differs
-from kubectl_eksdoc.tui.widgets.panel import GAP
-from kubectl_eksdoc.tui.widgets.panel import Laid
-from kubectl_eksdoc.tui.widgets.panel import laid
-from kubectl_eksdoc.tui.widgets.panel import laid_wide
-from kubectl_eksdoc.tui.widgets.panel import Titled
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of, wrapped
+from kubectl_eksdoc.tui.widgets.panel import GAP, Laid, Titled, laid, laid_wide, where_it_differs
 
 _MARK = 2
 _STEP = 8

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from textual.widget import Widget
 import re
-from collections.abc import Iterator
-from typing import ClassVar
-from rich.console import Console, ConsoleOptions
-from rich.text import Text
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widgets import Static
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.sheets.sheet import cells
-from kubectl_eksdoc.tui.sheets.sheet import wrapped
-from kubectl_eksdoc.tui.sheets.sheet import Line
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+
+from rich.console import Console, ConsoleOptions
+from rich.style import Style
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
-from textual.widgets import Input, Static
-from rich.style import Style
 from textual.strip import Strip
-from collections.abc import Sequence
-from typing import NamedTuple
-from kubectl_eksdoc.render.tables import fitted
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
+from textual.widget import Widget
+from textual.widgets import Input, Static
 
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import fitted
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.sheet import Line, Sheet, cells, wrapped
 
 # Titles of a frame that draw it anew only when they change: Textual does so whenever they are given.
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults
 from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts

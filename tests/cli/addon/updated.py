@@ -18,12 +18,9 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.handler import Server
 from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.kube.single_objects import NamespaceLists
-from kubectl_eksdoc.kube.single_objects import SingleObjects
+from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.pod_template import INIT

@@ -17,17 +17,10 @@ import pytest
 
 from kubectl_eksdoc.cli.commands import COMMANDS, Command
 from kubectl_eksdoc.cli.completing.sources import FORMATS
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.faults import EVICTIONS
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.faults import Moment
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.faults import EVICTIONS, Fault, Faulty, Lost, Moment
+from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from tests.aws.test_live import prod
 from tests.cli.canaries import places
 from tests.cli.canaries.canaries import Canaries

@@ -12,8 +12,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 from tests.cli.canaries import places
 from tests.cli.canaries.canaries import canaries_in
 from tests.tui.pilots import a_demo, drive

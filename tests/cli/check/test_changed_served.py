@@ -15,13 +15,9 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.kube.karpenter_signs import Past
 from tests.embedded.clients import worlds
 from tests.examples import one_in

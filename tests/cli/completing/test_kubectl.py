@@ -14,8 +14,7 @@ import pytest
 import trustme
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server
 from kubectl_eksdoc.wiring.names import LONGEST_S
 from tests import needed
 from tests.cli.completing.asked import Answered, process, read

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.cli.completion import BASH
-from kubectl_eksdoc.cli.completion import BY_SHELL
+from kubectl_eksdoc.cli.completion import BASH, BY_SHELL
 from tests import needed
 from tests.cli.completion.terminals import completed
 from tests.cli.running import run_cli

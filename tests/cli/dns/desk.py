@@ -17,22 +17,14 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.probed import Resolvers
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.kube.single_objects import NamespaceLists
-from kubectl_eksdoc.kube.single_objects import SingleObjects
+from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from tests.addon.stand_in import coredns
 from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.served import Served

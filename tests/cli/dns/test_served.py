@@ -14,8 +14,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
@@ -23,19 +22,11 @@ from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.wiring.dns import DnsReading
-from kubectl_eksdoc.wiring.dns import DnsWorld
-from kubectl_eksdoc.wiring.dns import open_dns
+from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld, open_dns
 from kubectl_eksdoc.wiring.interruption import of_live
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran

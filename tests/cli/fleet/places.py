@@ -13,18 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.embedded.serving.access import VIEWER
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Delayed
-from kubectl_eksdoc.embedded.serving.faults import Dropped
-from kubectl_eksdoc.embedded.serving.faults import Effect
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import VIEWER, Access, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Dropped, Effect, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

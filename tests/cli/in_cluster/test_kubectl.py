@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from tests import needed
 from tests.cli.in_cluster.test_drain import ours
 from tests.cli.run.served import Machine, machine

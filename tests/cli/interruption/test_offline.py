@@ -12,8 +12,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import believed
-from kubectl_eksdoc.aws.recorded import RecordedOf
-from kubectl_eksdoc.aws.recorded import Recorder
+from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.demo.reader import DemoReader

@@ -16,9 +16,7 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import NodeClass
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
@@ -27,8 +25,7 @@ from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import Progress
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 from tests.aws.test_live import live
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 from tests.cli.addon.updated import _Typist as Typist

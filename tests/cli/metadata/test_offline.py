@@ -11,18 +11,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.believing import believed
-from kubectl_eksdoc.aws.recorded import RecordedOf
-from kubectl_eksdoc.aws.recorded import Recorder
+from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.flows.metadata import KINDS, metadata_facts
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.metadata import open_metadata
-from kubectl_eksdoc.wiring.sources import SourceChoice
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.wiring.metadata import MetadataWorld, open_metadata
+from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 from tests.builders import NOW
 from tests.cli.running import run_cli
 

@@ -20,18 +20,13 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.flows.ports import Field
-from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kube.field.live import RenewableField
 from kubectl_eksdoc.kube.exchanges import Patience
+from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
 from tests.cli.permissions.granted import Held, Watched
 from tests.cli.running import Ran
 from tests.fakes import kubeconfigs

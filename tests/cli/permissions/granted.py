@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.access import restricted
+from kubectl_eksdoc.embedded.serving.access import Action, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.targets import words_of
 from tests.cli.running import run_cli
 from tests.reading import yaml_documents

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.check_needs import FURTHER

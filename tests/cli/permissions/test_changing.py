@@ -13,12 +13,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, printed, unregistered
 from tests.cli.permissions.test_reading import required

@@ -17,8 +17,7 @@ from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.permissions import Review
+from kubectl_eksdoc.core.model.permissions import Permission, Review
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable

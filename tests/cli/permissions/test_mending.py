@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.permissions.rights import reading
-from kubectl_eksdoc.cli.permissions.rights import known
+from kubectl_eksdoc.cli.permissions.rights import known, reading
 from tests.cli.permissions import grounds
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, held, printed, unregistered

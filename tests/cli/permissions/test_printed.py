@@ -11,14 +11,8 @@ import pytest
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
-from kubectl_eksdoc.cli.permissions.rights import reading
-from kubectl_eksdoc.cli.permissions.rights import wanted
-from kubectl_eksdoc.cli.permissions.rights import Grown
-from kubectl_eksdoc.cli.permissions.rights import known
-from kubectl_eksdoc.cli.permissions.rights import named
-from kubectl_eksdoc.cli.permissions.rights import plain
-from kubectl_eksdoc.cli.rights import Places
-from kubectl_eksdoc.cli.rights import asked
+from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, reading, wanted
+from kubectl_eksdoc.cli.rights import Places, asked
 from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.plan.check.registry import known_codes

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.cli.permissions.rights import reading
-from kubectl_eksdoc.cli.permissions.rights import wanted
-from kubectl_eksdoc.cli.permissions.rights import plain
+from kubectl_eksdoc.cli.permissions.rights import plain, reading, wanted
 from kubectl_eksdoc.cli.rights import Places
 from kubectl_eksdoc.core.model.permissions import ALL as OPT_INS
 from kubectl_eksdoc.embedded.serving.access import Action

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from tests.cli.run.served import Machine, machine
 from tests.kube.field.test_whole_drain import Evictions
 

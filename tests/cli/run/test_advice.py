@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.faults import forbidding
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, forbidding
+from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.wiring import runs
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early

@@ -12,8 +12,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from tests.cli.run.served import Machine
 from tests.drains.secured import secured
 from tests.embedded.clients import worlds

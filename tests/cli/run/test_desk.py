@@ -19,16 +19,12 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Live
-from kubectl_eksdoc.tui.run.state import Outcome
-from kubectl_eksdoc.tui.run.state import Prepared
+from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds

@@ -15,24 +15,14 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.model.journal import Begun, Entry, Intent, Note, Noted, Phase, Result, Verb
 from kubectl_eksdoc.core.model.nodes import PROTECTIONS
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.flows.run.journal import RunJournal
-from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.runs import Keeping
-from kubectl_eksdoc.wiring.runs import RunEdges
+from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges
 from tests.cli.run.served import Machine, machine, opened_fast
 from tests.cli.run.test_runs import agreed, valid
 from tests.core.sim.cluster.planes import a_node_doc

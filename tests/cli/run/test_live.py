@@ -17,8 +17,7 @@ from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.run.draining import Wish
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Outcome
+from kubectl_eksdoc.tui.run.state import Kind, Outcome
 from tests.rehearsed import rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.run.noted import asked_again
-from kubectl_eksdoc.cli.run.noted import words_of
+from kubectl_eksdoc.cli.run.again import asked_again, words_of
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from kubectl_eksdoc.render.drain.given import as_given
 from tests.cli.run.served import Machine, docs, machine
 from tests.cli.run.test_runs import valid

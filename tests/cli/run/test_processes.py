@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
 from tests.cli.run.served import EVICTED, aged, cordoned
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

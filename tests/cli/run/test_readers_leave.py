@@ -13,8 +13,7 @@ import pytest
 
 from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from tests.cli.run.served import EVICTED, Said, machine
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

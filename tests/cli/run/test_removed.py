@@ -12,14 +12,9 @@ import pytest
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.model.nodes import PROTECTIONS
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from tests.cli.run.served import EVICTED, Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early, valid
 from tests.embedded.clients import worlds

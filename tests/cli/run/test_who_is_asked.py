@@ -10,14 +10,9 @@ import pytest
 
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Scaled
-from kubectl_eksdoc.embedded.serving.faults import forbidding
-from kubectl_eksdoc.embedded.serving.faults import Answered
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import WatchCut
+from kubectl_eksdoc.embedded.serving.faults import Answered, Fault, Faulty, WatchCut, forbidding
+from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.handler import serving
 from tests.cli.run.served import cordoned, machine
 from tests.embedded.clients import worlds
 

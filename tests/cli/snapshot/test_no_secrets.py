@@ -22,13 +22,9 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import AwsRefused
 from kubectl_eksdoc.wiring.snapshots import take
 from tests.aws.test_live import access, prod

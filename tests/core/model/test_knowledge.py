@@ -18,9 +18,8 @@ from kubectl_eksdoc.core.plan.addon.effects import Effect
 from kubectl_eksdoc.core.plan.addon.rendering import Applied
 from kubectl_eksdoc.core.plan.addon.terraform.leaving import Loss
 from kubectl_eksdoc.core.plan.check.symptoms import Causes
-from kubectl_eksdoc.core.plan.dns import shutdown as coredns
-from kubectl_eksdoc.core.plan.metadata.programs import LogLine
-from kubectl_eksdoc.core.plan.metadata.programs import Program
+from kubectl_eksdoc.core.plan.dns import shutdown
+from kubectl_eksdoc.core.plan.metadata.programs import LogLine, Program
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Need, Table
 from kubectl_eksdoc.core.rules.upgrades.amis import Amis
 from kubectl_eksdoc.core.rules.upgrades.calendar import CalendarRow
@@ -48,7 +47,7 @@ SUBJECTS = {
     "calendar": Subject(CalendarRow, ("version",)),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
-    "coredns_log_lines": Subject(coredns.Symptom, ("parts",)),
+    "coredns_log_lines": Subject(shutdown.Symptom, ("parts",)),
     "field_effects": Subject(Effect, ("fields",)),
     "release_notes": Subject(Gotcha, ("id",)),
     "symptoms": Subject(Causes, ("symptom",)),

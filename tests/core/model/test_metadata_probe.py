@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import FIRST
-from kubectl_eksdoc.core.model.metadata import LAST
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.metadata import Seen
-from kubectl_eksdoc.core.model.metadata import Step
-from kubectl_eksdoc.core.model.metadata import log_of
-from kubectl_eksdoc.core.model.metadata import report_in
+from kubectl_eksdoc.core.model.metadata import FIRST, LAST, Ask, Report, Seen, Step, log_of, report_in
 
 LOG = f"""\
 {FIRST}

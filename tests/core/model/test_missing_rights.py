@@ -6,11 +6,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.codes import ALL
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.missing_rights import allow, as_read, of_snapshot
 
 OTHER = Remedy("Look at it.", "kubectl get pods")

@@ -13,20 +13,20 @@ import pytest
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.budgets import amount_of
-from kubectl_eksdoc.core.rules.budgets import BudgetSpec
-from kubectl_eksdoc.core.rules.budgets import problems
-from kubectl_eksdoc.core.rules.budgets import as_v1
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import SyncFailed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import scaled
-from kubectl_eksdoc.core.rules.budgets import sync
+from kubectl_eksdoc.core.rules.budgets import (
+    BudgetSpec,
+    Computed,
+    SyncFailed,
+    amount_of,
+    as_v1,
+    problems,
+    recompute,
+    scaled,
+    sync,
+)
 from kubectl_eksdoc.core.rules.discovery import Served, scale_not_found
 from kubectl_eksdoc.core.rules.disruption_targets import DisruptionTarget, after_sync
-from kubectl_eksdoc.core.rules.replacement import NoScale
-from kubectl_eksdoc.core.rules.replacement import Scale
-from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.core.rules.replacement import NoScale, Scale, Scales
 from tests import raw_facts
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

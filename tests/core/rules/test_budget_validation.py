@@ -8,14 +8,8 @@ import pytest
 
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
-from kubectl_eksdoc.core.rules import budgets as validation
-from kubectl_eksdoc.core.rules.budgets import amount_of
-from kubectl_eksdoc.core.rules.budgets import BudgetSpec
-from kubectl_eksdoc.core.rules.budgets import FieldError
-from kubectl_eksdoc.core.rules.budgets import problems
-from kubectl_eksdoc.core.rules.budgets import MARKER
-from kubectl_eksdoc.core.rules.budgets import MATCHES_NONE
-from kubectl_eksdoc.core.rules.budgets import as_v1
+from kubectl_eksdoc.core.rules import budgets
+from kubectl_eksdoc.core.rules.budgets import MARKER, MATCHES_NONE, BudgetSpec, FieldError, amount_of, as_v1, problems
 from tests import raw_facts
 
 
@@ -45,10 +39,10 @@ def test_what_a_real_server_stored_is_accepted(budget: dict[str, Any]) -> None:
 def test_everything_is_said_in_the_servers_order() -> None:
     spec = BudgetSpec(-1, "101%", "Never", NOTHING)
     assert problems(spec) == (
-        FieldError("spec", spec, validation.BOTH_SET),
-        FieldError("spec.minAvailable", -1, validation.NEGATIVE),
-        FieldError("spec.maxUnavailable", "101%", validation.OVER_100_PERCENT),
-        FieldError("spec.selector", NOTHING, validation.BAD_SELECTOR),
+        FieldError("spec", spec, budgets.BOTH_SET),
+        FieldError("spec.minAvailable", -1, budgets.NEGATIVE),
+        FieldError("spec.maxUnavailable", "101%", budgets.OVER_100_PERCENT),
+        FieldError("spec.selector", NOTHING, budgets.BAD_SELECTOR),
         FieldError(
             "spec.unhealthyPodEvictionPolicy",
             "Never",
@@ -68,12 +62,12 @@ def test_neither_amount_and_no_selector_is_accepted() -> None:
         ("100%", ""),
         ("0100%", ""),
         ("000%", ""),
-        ("1000%", validation.OVER_100_PERCENT),
-        ("9" * 5000 + "%", validation.OVER_100_PERCENT),
-        ("90", validation.NOT_A_PERCENTAGE),
-        ("+5%", validation.NOT_A_PERCENTAGE),
-        ("5%\n", validation.NOT_A_PERCENTAGE),
-        ("٥%", validation.NOT_A_PERCENTAGE),
+        ("1000%", budgets.OVER_100_PERCENT),
+        ("9" * 5000 + "%", budgets.OVER_100_PERCENT),
+        ("90", budgets.NOT_A_PERCENTAGE),
+        ("+5%", budgets.NOT_A_PERCENTAGE),
+        ("5%\n", budgets.NOT_A_PERCENTAGE),
+        ("٥%", budgets.NOT_A_PERCENTAGE),
     ],
 )
 def test_texts_of_an_amount(text: str, detail: str) -> None:

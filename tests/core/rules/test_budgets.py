@@ -15,18 +15,19 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount, BudgetStatus
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.selectors import NOTHING
-from kubectl_eksdoc.core.rules.budgets import CannotTell
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import SyncFailed
-from kubectl_eksdoc.core.rules.budgets import disruptions_allowed
-from kubectl_eksdoc.core.rules.budgets import full_health_allowed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import rounding_note
-from kubectl_eksdoc.core.rules.budgets import scaled
-from kubectl_eksdoc.core.rules.budgets import synced
-from kubectl_eksdoc.core.rules.budgets import with_allowed
-from kubectl_eksdoc.core.rules.replacement import Scale
-from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.core.rules.budgets import (
+    CannotTell,
+    Computed,
+    SyncFailed,
+    disruptions_allowed,
+    full_health_allowed,
+    recompute,
+    rounding_note,
+    scaled,
+    synced,
+    with_allowed,
+)
+from kubectl_eksdoc.core.rules.replacement import Scale, Scales
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, an_amount, an_owner, pods
 
 WEB = a_workload("ReplicaSet/web", owner="Deployment/web")

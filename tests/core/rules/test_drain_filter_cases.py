@@ -26,12 +26,7 @@ from kubectl_eksdoc.core.rules.drain_filters import (
     error_texts,
     warning_text,
 )
-from kubectl_eksdoc.core.rules.evictions import Next
-from kubectl_eksdoc.core.rules.evictions import Removal
-from kubectl_eksdoc.core.rules.evictions import RemovalOptions
-from kubectl_eksdoc.core.rules.evictions import after_eviction
-from kubectl_eksdoc.core.rules.evictions import removals
-from kubectl_eksdoc.core.rules.evictions import timed_out_text
+from kubectl_eksdoc.core.rules.evictions import Next, Removal, RemovalOptions, after_eviction, removals, timed_out_text
 from kubectl_eksdoc.core.rules.waiting import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
 from tests import raw_facts
 

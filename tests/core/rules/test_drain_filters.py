@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.pods import MIRROR
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import MIRROR, Pod
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.rules.drain_filters import (
     DAEMONSET_FATAL,

@@ -9,16 +9,8 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import synced
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Stored
-from kubectl_eksdoc.core.rules.evictions import conflict
-from kubectl_eksdoc.core.rules.evictions import not_found
-from kubectl_eksdoc.core.rules.evictions import serve
-from kubectl_eksdoc.core.rules.evictions import Answer
-from kubectl_eksdoc.core.rules.evictions import Why
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
+from kubectl_eksdoc.core.rules.evictions import Answer, EvictionRequest, Stored, Why, conflict, not_found, serve
 from kubectl_eksdoc.core.rules.replacement import Scales
 from tests import raw_facts
 from tests.core.for_each import for_each

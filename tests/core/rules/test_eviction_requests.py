@@ -10,17 +10,19 @@ import pytest
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.evictions import TRIES
-from kubectl_eksdoc.core.rules.evictions import VERSIONS
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Stored
-from kubectl_eksdoc.core.rules.evictions import conflict
-from kubectl_eksdoc.core.rules.evictions import malformed
-from kubectl_eksdoc.core.rules.evictions import namespace_terminating
-from kubectl_eksdoc.core.rules.evictions import not_found
-from kubectl_eksdoc.core.rules.evictions import serve
-from kubectl_eksdoc.core.rules.evictions import Answer
-from kubectl_eksdoc.core.rules.evictions import Why
+from kubectl_eksdoc.core.rules.evictions import (
+    TRIES,
+    VERSIONS,
+    Answer,
+    EvictionRequest,
+    Stored,
+    Why,
+    conflict,
+    malformed,
+    namespace_terminating,
+    not_found,
+    serve,
+)
 from tests import raw_facts
 from tests.builders import NOW, a_budget, a_pod
 

@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Budget
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import synced
-from kubectl_eksdoc.core.rules.evictions import MAX_DISRUPTED
-from kubectl_eksdoc.core.rules.evictions import Answer
-from kubectl_eksdoc.core.rules.evictions import Why
-from kubectl_eksdoc.core.rules.evictions import evict
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
+from kubectl_eksdoc.core.rules.evictions import MAX_DISRUPTED, Answer, Why, evict
 from kubectl_eksdoc.core.rules.replacement import Scales
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 

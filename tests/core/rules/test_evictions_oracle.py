@@ -15,15 +15,9 @@ import pytest
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.budgets import CannotTell
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import synced
-from kubectl_eksdoc.core.rules.evictions import not_found
-from kubectl_eksdoc.core.rules.evictions import Answer
-from kubectl_eksdoc.core.rules.evictions import evict
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.core.rules.budgets import CannotTell, recompute, synced
+from kubectl_eksdoc.core.rules.evictions import Answer, evict, not_found
+from kubectl_eksdoc.core.rules.replacement import Replacement, Scales, replacement
 from tests import raw_facts
 
 NOW = datetime(2026, 11, 20, 8, 28, tzinfo=timezone.utc)

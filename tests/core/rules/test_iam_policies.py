@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.iam import Asked
-from kubectl_eksdoc.core.rules.iam import Says
-from kubectl_eksdoc.core.rules.iam import _glob
-from kubectl_eksdoc.core.rules.iam import judged
-from kubectl_eksdoc.core.rules.iam import merged
-from kubectl_eksdoc.core.rules.iam import statements
+from kubectl_eksdoc.core.rules.iam import Asked, Says, _glob, judged, merged, statements
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:prod"
 EVENTS = "events.amazonaws.com"

@@ -9,45 +9,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.core.rules import interruption as versions
-from kubectl_eksdoc.core.rules.interruption import about
-from kubectl_eksdoc.core.rules.interruption import matches
+from kubectl_eksdoc.core.rules import interruption
 from kubectl_eksdoc.core.rules.iam import Fits
+from kubectl_eksdoc.core.rules.interruption import about, matches
 
-KNOWN = {"source": "aws.ec2", "detail-type": versions.SPOT.detail_type, "account": "1", "region": "eu-west-1"}
+KNOWN = {"source": "aws.ec2", "detail-type": interruption.SPOT.detail_type, "account": "1", "region": "eu-west-1"}
 
 
 @pytest.mark.parametrize(
     ("version", "key", "by_map", "by_variable", "kinds", "http"),
     [
-        ("v0.31.4", versions.OLD_KEY, True, False, 4, False),
-        ("v0.32.0", versions.NEW_KEY, True, True, 4, False),
-        ("v0.32.10", versions.NEW_KEY, True, True, 4, False),
-        ("v0.33.0", versions.NEW_KEY, False, True, 4, False),
-        ("1.0.0", versions.NEW_KEY, False, True, 4, True),
-        ("1.9.9", versions.NEW_KEY, False, True, 4, True),
-        ("1.10.0", versions.NEW_KEY, False, True, 5, True),
-        ("", versions.NEW_KEY, None, True, 4, True),
+        ("v0.31.4", interruption.OLD_KEY, True, False, 4, False),
+        ("v0.32.0", interruption.NEW_KEY, True, True, 4, False),
+        ("v0.32.10", interruption.NEW_KEY, True, True, 4, False),
+        ("v0.33.0", interruption.NEW_KEY, False, True, 4, False),
+        ("1.0.0", interruption.NEW_KEY, False, True, 4, True),
+        ("1.9.9", interruption.NEW_KEY, False, True, 4, True),
+        ("1.10.0", interruption.NEW_KEY, False, True, 5, True),
+        ("", interruption.NEW_KEY, None, True, 4, True),
     ],
 )
 def test_by_version(
     version: str, key: tuple[str, ...], by_map: bool | None, by_variable: bool, kinds: int, http: bool
 ) -> None:
     which = parse(version)
-    assert (versions.helm_key(which), versions.reads_config_map(which), versions.reads_variable(which)) == (
+    assert (interruption.helm_key(which), interruption.reads_config_map(which), interruption.reads_variable(which)) == (
         key,
         by_map,
         by_variable,
     )
-    assert len(versions.kinds_of(which)) == kinds
-    assert versions.denies_http(which) is http
+    assert len(interruption.kinds_of(which)) == kinds
+    assert interruption.denies_http(which) is http
 
 
 @pytest.mark.parametrize(
     ("pattern", "fits", "meant"),
     [
-        ({"source": ["aws.ec2"], "detail-type": [versions.SPOT.detail_type]}, Fits.YES, True),
-        ({"detail-type": [versions.SPOT.detail_type, "other"]}, Fits.YES, True),
+        ({"source": ["aws.ec2"], "detail-type": [interruption.SPOT.detail_type]}, Fits.YES, True),
+        ({"detail-type": [interruption.SPOT.detail_type, "other"]}, Fits.YES, True),
         ({"source": [{"prefix": "aws."}]}, Fits.YES, True),
         ({"source": ["aws.health"]}, Fits.NO, False),
         ({"source": ["aws.ec2"], "account": ["2"]}, Fits.NO, False),

@@ -8,9 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.metadata import Network
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.pods import pod_manifest
-from kubectl_eksdoc.core.plan.metadata.probing.pods import probe_pods
+from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, pod_manifest, probe_pods
 from kubectl_eksdoc.core.rules.pod_security import BASELINE, PRIVILEGED, RESTRICTED, refusal, violations
 
 STRICT: Doc = {

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import Collector
 from tests import raw_facts

@@ -13,13 +13,8 @@ import pytest
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.budgets import CannotTell
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import SyncFailed
-from kubectl_eksdoc.core.rules.budgets import full_health_allowed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.evictions import Why
-from kubectl_eksdoc.core.rules.evictions import evict
+from kubectl_eksdoc.core.rules.budgets import CannotTell, Computed, SyncFailed, full_health_allowed, recompute
+from kubectl_eksdoc.core.rules.evictions import Why, evict
 from kubectl_eksdoc.core.rules.guards import Guards, matching
 from kubectl_eksdoc.core.rules.replacement import Scales
 from tests import raw_facts

@@ -13,9 +13,7 @@ from datetime import datetime, timezone
 import pytest
 
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import synced
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
 from kubectl_eksdoc.core.rules.drain_filters import Asked, FilterOptions, Outcome, Presence, decide
 from kubectl_eksdoc.core.rules.evictions import evict
 from kubectl_eksdoc.core.rules.replacement import Scales

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.rules.discovery import Served, eviction_version, implements_scale, scale_not_found
-from kubectl_eksdoc.core.rules.evictions import NAMESPACE_TERMINATING
-from kubectl_eksdoc.core.rules.evictions import RETRY_AFTER
-from kubectl_eksdoc.core.rules.evictions import Next
-from kubectl_eksdoc.core.rules.evictions import Removal
-from kubectl_eksdoc.core.rules.evictions import RemovalOptions
-from kubectl_eksdoc.core.rules.evictions import after_eviction
-from kubectl_eksdoc.core.rules.evictions import removals
+from kubectl_eksdoc.core.rules.evictions import (
+    NAMESPACE_TERMINATING,
+    RETRY_AFTER,
+    Next,
+    Removal,
+    RemovalOptions,
+    after_eviction,
+    removals,
+)
 from tests import raw_facts
 from tests.builders import a_pod
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.pods import MIRROR
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.rules.replacement import returns_to_node
+from kubectl_eksdoc.core.model.pods import MIRROR, Owner, Toleration
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement, returns_to_node
 from tests.builders import TOLERATES_ALL, TOLERATES_CORDON, a_pod, a_workload, an_owner
 
 

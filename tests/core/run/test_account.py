@@ -14,16 +14,12 @@ from kubectl_eksdoc.core.model.acts import (
     Release,
     Restart,
 )
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
+from kubectl_eksdoc.core.model.journal import Aim, Entries, Entry
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.run.account import nodes_of
-from kubectl_eksdoc.core.run.account import told_by
-from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.account import nodes_of, told_by
+from kubectl_eksdoc.core.run.journal import Scribe, replay
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.journal import Scribe
 from tests.builders import NOW, a_pod
 
 POD: Pod = a_pod("db-0", node="old-0")

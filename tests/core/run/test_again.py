@@ -7,19 +7,19 @@ from datetime import datetime, timezone
 import pytest
 from hypothesis import given
 
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.model.journal import TOLD_TO_END
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.account import GoOn
-from kubectl_eksdoc.core.run.account import Over
-from kubectl_eksdoc.core.run.account import again
+from kubectl_eksdoc.core.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    TOLD_TO_END,
+    Begun,
+    Entries,
+    Entry,
+    Note,
+    Noted,
+    Phase,
+    RunSummary,
+)
+from kubectl_eksdoc.core.run.account import GoOn, Over, again
 from kubectl_eksdoc.core.run.journal import replay
 from tests.journals import JOURNALS
 

@@ -9,13 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
-from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S
-from kubectl_eksdoc.core.run.answers import SLOWLY_S
-from kubectl_eksdoc.core.run.answers import SOON_S
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import Reading
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.answers import read
+from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble, read
 from tests.raw_facts import Raw, lines
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.acts import Act, Evict, Look
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Found, News, PodGone
-from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.board import Phase
+from kubectl_eksdoc.core.run.moments import Happened
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.core.run.driving import Driven
 

@@ -17,8 +17,7 @@ from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCER
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, News, NodeIs, PodIs
-from kubectl_eksdoc.core.run.balancers import behind_nodes
-from kubectl_eksdoc.core.run.balancers import takes_traffic
+from kubectl_eksdoc.core.run.balancers import behind_nodes, takes_traffic
 from kubectl_eksdoc.core.run.board import THE_RUN
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.tries import AGAIN_S, TRIES

@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import AllPods, Answered, Away, Back, News, NodeIs, PodGone, PodIs
-from kubectl_eksdoc.core.run.answers import ANSWERS
-from kubectl_eksdoc.core.run.answers import ERRORS_S
+from kubectl_eksdoc.core.run.answers import ANSWERS, ERRORS_S
 from kubectl_eksdoc.core.run.guards import Guards
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.seen import Seen

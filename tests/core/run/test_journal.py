@@ -8,21 +8,9 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.model.journal import Aim, Begun, Entries, Entry, Intent, Noted, Outcome, Phase, Verb
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
-from kubectl_eksdoc.core.run.journal import Cordoned
-from kubectl_eksdoc.core.run.journal import only_in
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.journal import LONGEST_SAID
-from kubectl_eksdoc.core.run.journal import Scribe
+from kubectl_eksdoc.core.run.journal import LONGEST_SAID, Cordoned, Scribe, only_in, replay
 from tests.builders import NOW, a_pod
 
 OK, REFUSED, NOT_FOUND, BROKEN = Status(201), Status(403, message="no"), Status(404), Status(500)

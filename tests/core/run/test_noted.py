@@ -6,19 +6,14 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.journal import RunNote
+from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Answered, News, NodeIs
-from kubectl_eksdoc.core.run.journal import Cordoned
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.journal import Protected
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.account import NotedRun, noted_of, noted_runs, to_give_back
 from kubectl_eksdoc.core.run.board import Phase
-from kubectl_eksdoc.core.run.account import NotedRun
-from kubectl_eksdoc.core.run.account import noted_of
-from kubectl_eksdoc.core.run.account import noted_runs
-from kubectl_eksdoc.core.run.account import to_give_back
+from kubectl_eksdoc.core.run.journal import Cordoned, Journaled, Protected
+from kubectl_eksdoc.core.run.moments import Happened
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.core.run.driving import Driven
 

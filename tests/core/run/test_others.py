@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.journal import RunNote
+from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.run.others import drained_by_others
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 

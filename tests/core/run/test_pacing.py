@@ -7,12 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.policy import burst
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import Reading
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.asking import HIGHEST
-from kubectl_eksdoc.core.run.asking import LOWEST
-from kubectl_eksdoc.core.run.asking import Pace
+from kubectl_eksdoc.core.run.answers import Next, Reading, Trouble
+from kubectl_eksdoc.core.run.asking import HIGHEST, LOWEST, Pace
 
 FINE = Reading(Next.LEAVES)
 THROTTLED = Reading(Next.AGAIN, Trouble.THROTTLED, 1.0)

@@ -9,23 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
-from kubectl_eksdoc.core.model.journal import DONE
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import RunEnd
-from kubectl_eksdoc.core.model.journal import RunEvent
-from kubectl_eksdoc.core.model.journal import RunEvents
+from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Entries, Entry, Noted, RunEnd, RunEvent, RunEvents
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.run.chronicle import Aimed, Chronicle, NodeState
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.replay import Planned
-from kubectl_eksdoc.core.run.replay import Recording
-from kubectl_eksdoc.core.run.replay import Source
-from kubectl_eksdoc.core.run.replay import of_journal
-from kubectl_eksdoc.core.run.replay import GONE_ON_WITH
-from kubectl_eksdoc.core.run.replay import of_events
+from kubectl_eksdoc.core.run.replay import GONE_ON_WITH, Planned, Recording, Source, of_events, of_journal
 from tests.builders import NOW, a_pod
 from tests.core.run.test_journal import Story
 from tests.examples import examples

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.run.chronicle import Aimed, Chronicle
 from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.core.run.replay import Recording
-from kubectl_eksdoc.core.run.replay import Source
-from kubectl_eksdoc.core.run.replay import SPEEDS
-from kubectl_eksdoc.core.run.replay import Replay
+from kubectl_eksdoc.core.run.replay import SPEEDS, Recording, Replay, Source
 from tests.builders import NOW
 from tests.examples import examples
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Verb
+from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Outcome, Verb
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Change
-from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.journal import Change, Journaled
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.flows.run.resuming import engine_again
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, ago, uid_of

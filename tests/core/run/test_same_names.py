@@ -13,10 +13,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status as Verdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT
-from kubectl_eksdoc.core.rules.budgets import Hold
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import same_name_holds
+from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, Hold, recompute, same_name_holds
 from kubectl_eksdoc.core.rules.news import Answered, BudgetIs, News, PodGone, PodIs
 from kubectl_eksdoc.core.rules.replacement import Scales
 from kubectl_eksdoc.core.run.limits import Limits

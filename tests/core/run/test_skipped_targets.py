@@ -7,11 +7,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import UNCORDONED
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import UNCORDONED, Aim, Begun, Note, Noted
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, Node, Taint
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -23,8 +19,7 @@ from kubectl_eksdoc.core.run.record import Placement, Record
 from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.replies import CORDON_TRIES
 from kubectl_eksdoc.core.run.standing import standing
-from kubectl_eksdoc.flows.run.resuming import engine_again
-from kubectl_eksdoc.flows.run.resuming import rest_of
+from kubectl_eksdoc.flows.run.resuming import engine_again, rest_of
 from kubectl_eksdoc.render.run import events
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
 from tests.core.plan.drain.planning import plan_of, target

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
-from kubectl_eksdoc.core.model.pods import Branch
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
+from kubectl_eksdoc.core.model.pods import Branch
 from kubectl_eksdoc.core.run.addon.rollout import rollout
 from kubectl_eksdoc.core.run.addon.targets import affected
 from kubectl_eksdoc.core.run.stages import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of

@@ -14,9 +14,7 @@ from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.record import Waiting
 from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import GATES
-from kubectl_eksdoc.core.run.standing import Standing
-from kubectl_eksdoc.core.run.standing import standing
+from kubectl_eksdoc.core.run.standing import GATES, Standing, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of

@@ -12,19 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.budgets import ALWAYS_ALLOW, BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import full_health_allowed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.rules.replacement import Scales
-from kubectl_eksdoc.core.sim.course import StatusWrite
-from kubectl_eksdoc.core.sim.course import Watched
-from kubectl_eksdoc.core.sim.course import headroom
-from kubectl_eksdoc.core.sim.course import status_writes
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Moved
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.rules.budgets import Computed, full_health_allowed, recompute
+from kubectl_eksdoc.core.rules.replacement import Replacement, Scales, replacement
+from kubectl_eksdoc.core.sim.course import Move, Moved, StatusWrite, Terms, Watched, headroom, status_writes
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Move, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 
 

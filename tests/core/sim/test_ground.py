@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import FEW
-from kubectl_eksdoc.core.sim.course import PATIENCE
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import FEW, PATIENCE, Move, Reserved, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.core.sim.test_drain import LIMITS, drains
 

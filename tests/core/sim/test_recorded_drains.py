@@ -18,20 +18,10 @@ from itertools import groupby, pairwise
 import pytest
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.rules.budgets import with_allowed
-from kubectl_eksdoc.core.rules.evictions import Answer
-from kubectl_eksdoc.core.rules.evictions import evict
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.sim.course import StatusWrite
-from kubectl_eksdoc.core.sim.course import Watched
-from kubectl_eksdoc.core.sim.course import status_writes
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Moved
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute, with_allowed
+from kubectl_eksdoc.core.rules.evictions import Answer, evict
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.sim.course import Move, Moved, StatusWrite, Terms, Timeline, Watched, status_writes
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.recorded_drains import DRAINS, Ask, Evicted, Pods, asks, before_the_drain, evicted, scales_of, writes
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue, discovery
-from kubectl_eksdoc.embedded.api import discovery
 from kubectl_eksdoc.embedded.api.resources import PrinterColumn
 from kubectl_eksdoc.embedded.api.version_order import preference
 from tests.embedded.api.definitions import ESTABLISHED, Doc, a_definition, an_api_service

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api import discovery
-from kubectl_eksdoc.embedded.api import discovery
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1

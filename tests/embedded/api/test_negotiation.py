@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import negotiation
-from kubectl_eksdoc.embedded.api import discovery
+from kubectl_eksdoc.embedded.api import discovery, negotiation
 from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1, PARTIAL_LIST, PLAIN, TABLE, Form
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue, openapi
-from kubectl_eksdoc.embedded.api import openapi
 from tests.embedded.api.definitions import ESTABLISHED, a_definition
 from tests.fakes import recordings
 

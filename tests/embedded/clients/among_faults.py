@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.embedded.faults.registry import ALL, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Faulty
+from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
 
 MET = tuple(named.name for named in ALL if named.of_requests)
 

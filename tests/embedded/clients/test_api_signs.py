@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import WrittenBy
+from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, WrittenBy
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

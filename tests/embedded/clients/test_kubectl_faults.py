@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Scaled
 from tests import needed
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import OF_READING, served

@@ -15,8 +15,7 @@ from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import MET, OF_READING, served

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from kubernetes import client, config
 
-from kubectl_eksdoc.embedded.served import kubeconfig
-from kubectl_eksdoc.embedded.served import write
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import VIEWER
+from kubectl_eksdoc.embedded.served import kubeconfig, write
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server
 from tests.embedded.clients import worlds

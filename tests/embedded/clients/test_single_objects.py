@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Named, named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.kube.single_objects import SingleObjects
 from tests.embedded.clients import worlds

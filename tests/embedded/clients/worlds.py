@@ -18,19 +18,10 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import VIEWER
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import Clockwork
-from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Clockwork, Scaled, Server, serving
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
-from kubectl_eksdoc.embedded.serving.handler import SILENCE_S
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
 
 CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
 START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)

@@ -17,10 +17,8 @@ from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from tests import raw_facts
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS

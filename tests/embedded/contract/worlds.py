@@ -13,11 +13,8 @@ from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import StoredFacts
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import Request
 from tests.embedded.contract import made
 from tests.embedded.contract.recorded import Doc, Version, before, cluster_of, history, moment

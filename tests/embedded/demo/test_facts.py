@@ -5,19 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules import budgets as rule
+from kubectl_eksdoc.core.rules import budgets
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import Scales
-from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
-from kubectl_eksdoc.embedded.demo.reader import NOW
-from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, NOW, DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 
 
@@ -86,15 +82,15 @@ def test_node_groups_in_the_middle_of_an_upgrade(cluster: Cluster) -> None:
 def test_budgets_say_what_the_controller_would_compute(cluster: Cluster) -> None:
     guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
     for budget in cluster.budgets:
-        result = rule.recompute(budget, guards.pods(budget), scales, NOW)
-        assert isinstance(result, rule.Computed), budget.key
+        result = budgets.recompute(budget, guards.pods(budget), scales, NOW)
+        assert isinstance(result, budgets.Computed), budget.key
         assert result.status == budget.status, budget.key
-        assert rule.synced(budget, result) == budget, budget.key
+        assert budgets.synced(budget, result) == budget, budget.key
 
 
 def test_a_budget_that_never_allows(cluster: Cluster) -> None:
     guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
-    never = [b.key for b in cluster.budgets if rule.full_health_allowed(b, guards.pods(b), scales) == 0]
+    never = [b.key for b in cluster.budgets if budgets.full_health_allowed(b, guards.pods(b), scales) == 0]
     assert never == ["shop/sale"]
     assert nodes(cluster, "shop/sale") == ["blue-6", "blue-7"]
 

@@ -8,8 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from tests.embedded.clients import worlds
 
 Doc = dict[str, Any]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
+from kubectl_eksdoc.embedded.serving.access import Action, Rule, restricted
 
 READER = restricted("reader", [Rule(("get",), ("pods",), ("",), ("shop",))])
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.targets import target_of
-from kubectl_eksdoc.embedded.serving.watching import Bookmarks
-from kubectl_eksdoc.embedded.serving.watching import asked
+from kubectl_eksdoc.embedded.serving.targets import Request, target_of
+from kubectl_eksdoc.embedded.serving.watching import Bookmarks, asked
 
 
 def told(seconds: int, *, wanted: bool = True) -> list[int]:

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import Action
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.embedded.serving.access import Action, Rule
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server
 from tests.embedded.clients import worlds
 
 ADMIN = {"Authorization": f"Bearer {worlds.ADMIN_TOKEN}"}

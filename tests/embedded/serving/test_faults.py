@@ -9,28 +9,25 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving import faults
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.faults import EVICTIONS
-from kubectl_eksdoc.embedded.serving.faults import Answered
-from kubectl_eksdoc.embedded.serving.faults import Delayed
-from kubectl_eksdoc.embedded.serving.faults import Doubled
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.faults import Moment
-from kubectl_eksdoc.embedded.serving.faults import Swallowed
-from kubectl_eksdoc.embedded.serving.faults import WatchExpired
-from kubectl_eksdoc.embedded.serving.targets import ConnectionLost
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.faults import (
+    EVICTIONS,
+    Answered,
+    Delayed,
+    Doubled,
+    Fault,
+    Faulty,
+    Lost,
+    Moment,
+    Swallowed,
+    WatchExpired,
+)
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, Request
 from tests.core.sim.cluster.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
 
 EVICT = "/api/v1/namespaces/default/pods/web-0/eviction"

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.protobuf import MAGIC
-from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
-from kubectl_eksdoc.embedded.serving.protobuf import KINDS
+from kubectl_eksdoc.embedded.serving.protobuf import KINDS, MAGIC, NotUnderstood
 from kubectl_eksdoc.embedded.serving.protobuf import decode_form as decode
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from tests.embedded.clients import worlds
 from tests.examples import examples
 

@@ -11,11 +11,8 @@ from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving import validation
-from kubectl_eksdoc.embedded.serving.validation import BINDINGS
-from kubectl_eksdoc.embedded.serving.validation import POLICIES
-from kubectl_eksdoc.embedded.serving.validation import Asked
-from kubectl_eksdoc.embedded.serving.validation import Policies
 from kubectl_eksdoc.embedded.serving.targets import target_of
+from kubectl_eksdoc.embedded.serving.validation import BINDINGS, POLICIES, Asked, Policies
 
 POD: Doc = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "priority": 3}}
 

@@ -7,8 +7,7 @@ import json
 
 from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
 from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import Request
 from tests.core.sim.cluster.test_work_budget import restless
 

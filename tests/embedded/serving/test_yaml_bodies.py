@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.bodies import NoYaml
-from kubectl_eksdoc.embedded.serving.bodies import decode
+from kubectl_eksdoc.embedded.serving.bodies import NoYaml, decode
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from tests.embedded.clients import worlds
 from tests.embedded.serving.asking import APPLY, Asking
 

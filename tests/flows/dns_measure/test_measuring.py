@@ -8,27 +8,16 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import Report
 from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LOST, NOT_MEASURED
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.placing import NotMade, Owner
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
-from kubectl_eksdoc.core.plan.dns.measuring.plan import BEFORE_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import OLD_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.core.plan.dns.measuring.plan import BEFORE_S, OLD_S, Happening, Manner, MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, What
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
-from kubectl_eksdoc.flows.dns_measure import Edges
-from kubectl_eksdoc.flows.dns_measure import measured
-from kubectl_eksdoc.flows.dns_measure import prepared
-from kubectl_eksdoc.flows.dns_measure import tried
+from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared, tried
 from tests.flows.dns_worlds import LATER, NODES, Ground, World
 
 WATCH = Manner(for_s=20)

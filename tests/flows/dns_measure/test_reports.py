@@ -7,10 +7,7 @@ import json
 import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Second
-from kubectl_eksdoc.core.model.coredns import Stream
+from kubectl_eksdoc.core.model.coredns import Counts, Report, Second, Stream
 from kubectl_eksdoc.flows.dns_measure import report_in
 
 HEAD = '{"asker":"eksdoc-dns-asker","version":1,"began":1767261600.5,"seconds":9}\n'

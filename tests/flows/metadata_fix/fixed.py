@@ -8,20 +8,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue, Update
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
-from kubectl_eksdoc.core.run.metadata import Done
-from kubectl_eksdoc.core.run.metadata import from_doc
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata import Done, from_doc
 from kubectl_eksdoc.errors import Drifted, JournalError
-from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
-from kubectl_eksdoc.flows.metadata_fix.carrying_out import go_on
+from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out, go_on
 from kubectl_eksdoc.flows.metadata_fix.steps import Past
 from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
 from tests.addon.updating import Time

@@ -8,18 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
-from kubectl_eksdoc.core.run.metadata import Became
-from kubectl_eksdoc.core.run.metadata import from_doc
-from kubectl_eksdoc.core.run.metadata import to_doc
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata import Became, from_doc, to_doc
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
 from tests.flows.metadata_fix.fixed import CLASS, ONE, TEMPLATE, TWO, Case, a_class, ident, instances

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Act, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status

@@ -14,9 +14,9 @@ from kubectl_eksdoc.core.model.acts import BEFORE_WAVE, Errand, Evict, Hook
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.news import HookEnded, News
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain

@@ -12,37 +12,21 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Cordon, Evict
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.journal import Scribe
+from kubectl_eksdoc.core.run.journal import Scribe, replay
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Delayed
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty, Lost
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
 from kubectl_eksdoc.flows.run.journal import RunJournal
-from kubectl_eksdoc.host.journals import JournalFile
-from kubectl_eksdoc.host.journals import read_run
-from kubectl_eksdoc.host.journals import runs_folder
-from kubectl_eksdoc.kube.journal.runs import Asked
+from kubectl_eksdoc.host.journals import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import ask_run
-from kubectl_eksdoc.kube.journal.runs import list_runs
+from kubectl_eksdoc.kube.journal.runs import Asked, ask_run, list_runs
 from kubectl_eksdoc.kube.journal.runs import read_run as read_stored
-from kubectl_eksdoc.wiring.runs import Keeping
-from kubectl_eksdoc.wiring.runs import new_run_id
-from kubectl_eksdoc.wiring.runs import open_run_journal
+from kubectl_eksdoc.wiring.runs import Keeping, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, Hands, HttpSender

@@ -8,13 +8,9 @@ from itertools import product
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Intent
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.model.journal import Result
-from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.model.journal import Entry, Intent, Phase, Result
+from kubectl_eksdoc.core.run.journal import Scribe, replay
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished

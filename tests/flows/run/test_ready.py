@@ -11,12 +11,11 @@ import pytest
 from kubectl_eksdoc.core.model.nodes import PROTECTIONS
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.journal import Scribe, replay
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.standing import Reason
-from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.run.standing import Reason
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished

@@ -7,14 +7,10 @@ from datetime import datetime
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Act, OfNode, Release, Restore
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Outcome
-from kubectl_eksdoc.core.model.journal import Result
+from kubectl_eksdoc.core.model.journal import Noted, Outcome, Result
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, News
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.journal import Scribe
+from kubectl_eksdoc.core.run.journal import Journaled, Scribe, replay
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.run.rolling_back import TRIES, RolledBack, roll_back
 from kubectl_eksdoc.flows.run.running import Running

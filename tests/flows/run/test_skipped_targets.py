@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Cordon, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.journal import Verb
 from kubectl_eksdoc.core.run.journal import replay
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane

@@ -13,22 +13,20 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Protect
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, News, PodIs
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse

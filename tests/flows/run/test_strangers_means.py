@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.acts import Delete
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.journal import Verb
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.run.moments import Happened

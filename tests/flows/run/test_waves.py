@@ -11,9 +11,9 @@ from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.news import HookEnded, News
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.journal import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane

@@ -11,9 +11,7 @@ from pathlib import Path
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod
@@ -21,18 +19,15 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.field.live import LiveField
 from kubectl_eksdoc.kube.field.watches import Following
-from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.reader import LiveReader
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -9,26 +9,21 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Evict, ListPods, Look
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import Trouble
-from kubectl_eksdoc.core.run.answers import read
+from kubectl_eksdoc.core.run.answers import Next, Trouble, read
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.errors import Forbidden
-from kubectl_eksdoc.kube.field.writes import eviction
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.writes import eviction
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import among, answer_to, answers, connection, field_on, wait_until

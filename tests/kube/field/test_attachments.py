@@ -14,11 +14,7 @@ from kubectl_eksdoc.core.rules.news import Attached
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered
-from kubectl_eksdoc.embedded.serving.faults import CutShort
-from kubectl_eksdoc.embedded.serving.faults import Effect
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Lost
+from kubectl_eksdoc.embedded.serving.faults import Answered, CutShort, Effect, Fault, Lost
 from kubectl_eksdoc.kube.field.reads import FOR_GOOD
 from tests.kube.field.fields import among, answer_to, connection, field_on
 

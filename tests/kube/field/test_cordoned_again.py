@@ -12,8 +12,7 @@ import pytest
 from kubectl_eksdoc.core.model.acts import Cordon, Restore
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import RUN, answer_to, connection, node_of

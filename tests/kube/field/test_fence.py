@@ -21,25 +21,18 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
-from kubectl_eksdoc.embedded.serving.faults import Delayed
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.targets import Answering
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
-from kubectl_eksdoc.kube.exchanges import Exchanges
-from kubectl_eksdoc.kube.field.live import WORKERS
-from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
+from kubectl_eksdoc.kube.field.live import WORKERS, LiveField
 from kubectl_eksdoc.kube.locking.lock import Lock
-from kubectl_eksdoc.kube.exchanges import real_timing
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MERGE_PATCH
-from kubectl_eksdoc.kube.target import of_this_process
-from kubectl_eksdoc.kube.target import utc_now
+from kubectl_eksdoc.kube.target import of_this_process, utc_now
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes.sender import Hands

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.kube.field.reads import GaveUp
-from kubectl_eksdoc.kube.field.reads import Insisting
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.field.reads import GaveUp, Insisting
 
 
 class Clock:

@@ -19,8 +19,7 @@ from kubectl_eksdoc.core.rules.news import Found
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds

@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Moment
+from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
 from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
 from kubectl_eksdoc.kube.field.live import LiveField
 from tests.embedded.clients import worlds

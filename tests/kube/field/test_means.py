@@ -9,24 +9,18 @@ from pathlib import Path
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Delete, Restart
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.run.answers import Next
-from kubectl_eksdoc.core.run.answers import read
-from kubectl_eksdoc.core.run.answers import meaning
+from kubectl_eksdoc.core.run.answers import Next, meaning, read
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Moment
+from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
 from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.kube.field.writes import options
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.writes import options
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, among, answer_to, connection, field_on
 from tests.kube.field.fields import read as facts_of

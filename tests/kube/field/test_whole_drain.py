@@ -16,8 +16,7 @@ from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.field.live import LiveField

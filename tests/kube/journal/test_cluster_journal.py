@@ -7,35 +7,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Aim
-from kubectl_eksdoc.core.model.journal import Begun
-from kubectl_eksdoc.core.model.journal import Entry
-from kubectl_eksdoc.core.model.journal import Note
-from kubectl_eksdoc.core.model.journal import Noted
-from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import Aim, Begun, Entry, Note, Noted, Phase
 from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.faults import Moment
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost, Moment
+from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.journal.runs import WANTED
-from kubectl_eksdoc.kube.journal.runs import WANTED_BY
-from kubectl_eksdoc.kube.journal.runs import ask_run
-from kubectl_eksdoc.kube.journal.runs import head_name
-from kubectl_eksdoc.kube.journal.runs import list_runs
-from kubectl_eksdoc.kube.journal.runs import read_run
-from kubectl_eksdoc.kube.journal.runs import remove_run
+from kubectl_eksdoc.kube.journal.runs import WANTED, WANTED_BY, ask_run, head_name, list_runs, read_run, remove_run
 from kubectl_eksdoc.kube.sending import Tries
 from tests.builders import NOW
 from tests.embedded.clients import among_faults, worlds

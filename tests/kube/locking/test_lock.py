@@ -8,17 +8,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from kubectl_eksdoc.embedded.serving.access import ADMIN
-from kubectl_eksdoc.embedded.serving.access import Access
-from kubectl_eksdoc.embedded.serving.access import Rule
-from kubectl_eksdoc.embedded.serving.access import restricted
-from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.api import Setup
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
+from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper

@@ -10,11 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Fault
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.faults import Lost
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
+from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper

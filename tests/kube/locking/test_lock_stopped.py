@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.targets import Reply
-from kubectl_eksdoc.embedded.serving.targets import Request
-from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
+from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import real_clock
 from tests.embedded.clients import worlds

@@ -22,23 +22,15 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.rolling_back import roll_back
-from kubectl_eksdoc.flows.run.running import Meant
-from kubectl_eksdoc.flows.run.running import Running
-from kubectl_eksdoc.flows.run.running import Told
-from kubectl_eksdoc.flows.run.running import go_on
-from kubectl_eksdoc.flows.run.running import run_plan
-from kubectl_eksdoc.host.journals import JournalFile
-from kubectl_eksdoc.host.journals import runs_folder
+from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
+from kubectl_eksdoc.host.journals import JournalFile, runs_folder
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.exchanges import Exchanges
-from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kube.field.live import RenewableField
+from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
+from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
-from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.exchanges import real_timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import real_clock

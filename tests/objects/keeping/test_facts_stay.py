@@ -9,24 +9,18 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.kinds import SINGLE, Resource
 from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.rules.keeping import Digests
-from kubectl_eksdoc.core.rules.keeping import is_digest
-from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import SINGLE, Resource
+from kubectl_eksdoc.core.rules.keeping import Digests, Keep, is_digest
 from kubectl_eksdoc.core.rules.upgrades.sockets import named_in
 from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
-from kubectl_eksdoc.embedded.demo.reader import held
-from kubectl_eksdoc.embedded.demo.reader import a_list
-from kubectl_eksdoc.embedded.demo.reader import kind_of
+from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import Collector
-from kubectl_eksdoc.objects.keeping.shapes import SHAPES
 from kubectl_eksdoc.objects.keeping.pages import Keeping
+from kubectl_eksdoc.objects.keeping.shapes import SHAPES
 from tests.host import dumps
 
 NOBODY = Identity()

@@ -9,13 +9,7 @@ from datetime import date
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.check_codes import nodes, parts, programs, support
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.findings import Suppression
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.check_codes import parts
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.render.check.junit import junit

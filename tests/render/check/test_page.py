@@ -14,10 +14,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
 from kubectl_eksdoc.core.model.check_codes import nodes, parts
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import chosen

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Subject
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom
 from kubectl_eksdoc.render.check.ticket import ticket

@@ -14,15 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.deployed import Notices
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts, Notices
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown
-from kubectl_eksdoc.core.plan.dns.shutdown import budget
-from kubectl_eksdoc.render.dns import FORMATS
-from kubectl_eksdoc.render.dns import DnsView
+from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown, budget
+from kubectl_eksdoc.render.dns import FORMATS, DnsView
 from kubectl_eksdoc.render.dns.table import bar
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted

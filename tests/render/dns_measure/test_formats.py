@@ -13,17 +13,12 @@ import jsonschema
 import pytest
 
 from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
-from kubectl_eksdoc.flows.dns_measure import Edges
-from kubectl_eksdoc.flows.dns_measure import measured
-from kubectl_eksdoc.flows.dns_measure import prepared
+from kubectl_eksdoc.core.model.placing import NotMade, Owner
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, Manner
+from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.dns_measure import FORMATS
-from kubectl_eksdoc.render.dns_measure import MANIFESTS
-from kubectl_eksdoc.render.dns_measure import MeasureView
+from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
+from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.builders import a_cluster

@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Outcome
 from kubectl_eksdoc.core.plan.fleet import summed
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.fleet import FORMATS
-from kubectl_eksdoc.render.fleet import FleetView
+from kubectl_eksdoc.render.fleet import FORMATS, FleetView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.broken import accepted

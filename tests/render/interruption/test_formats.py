@@ -13,12 +13,10 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Notice
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.render.interruption import FORMATS
-from kubectl_eksdoc.render.interruption import InterruptionView
+from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod

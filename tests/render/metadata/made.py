@@ -6,20 +6,13 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import NodeClass
+from kubectl_eksdoc.core.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
+from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.programs import read
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
-from kubectl_eksdoc.core.plan.metadata.programs import Started
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
+from kubectl_eksdoc.core.plan.metadata.programs import Started, read
+from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, MetadataFacts
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 
 AL2, AL2023, TWO = MetadataOptions("optional", 2), MetadataOptions("required", 1), MetadataOptions("required", 2)

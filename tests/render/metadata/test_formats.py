@@ -14,8 +14,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
 from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata import FORMATS
-from kubectl_eksdoc.render.metadata import MetadataView
+from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 from tests.broken import accepted
 from tests.reading import yaml_of
 from tests.render.metadata.made import plan

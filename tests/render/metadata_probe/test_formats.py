@@ -12,24 +12,16 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.metadata import Seen
-from kubectl_eksdoc.core.model.metadata import Step
+from kubectl_eksdoc.core.model.metadata import Ask, Report, Seen, Step
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.placing import Owner
+from kubectl_eksdoc.core.model.placing import NotMade, Owner
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.result import plan_probe
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-from kubectl_eksdoc.core.plan.metadata.probing.result import probed_nodes
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata_probe import FORMATS
-from kubectl_eksdoc.render.metadata_probe import MANIFESTS
-from kubectl_eksdoc.render.metadata_probe import ProbeView
+from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
+from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
 from tests.broken import accepted
 from tests.builders import a_cluster, a_node
 from tests.reading import yaml_documents, yaml_of

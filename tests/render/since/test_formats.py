@@ -11,23 +11,16 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.plan.since.changes import Asked
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.plan.since.changes import Asked, Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import findings_since
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.result import plain
-from kubectl_eksdoc.render.since import screen
-from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
 from tests.broken import accepted

@@ -14,14 +14,9 @@ from typing import Any
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.run.replay import Recording
-from kubectl_eksdoc.core.run.replay import of_journal
-from kubectl_eksdoc.core.run.replay import of_events
+from kubectl_eksdoc.core.run.replay import Recording, of_events, of_journal
 from kubectl_eksdoc.host.journals import read_recorded
-from kubectl_eksdoc.tui.replay import Again
-from kubectl_eksdoc.tui.replay import ReplayApp
-from kubectl_eksdoc.tui.replay import ReplayedRun
-from kubectl_eksdoc.tui.replay import ReplayScreen
+from kubectl_eksdoc.tui.replay import Again, ReplayApp, ReplayedRun, ReplayScreen
 from tests.tui.pilots import NARROW, WIDE
 from tests.tui.shared import SharedApp, with_own, with_shared
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.model.journal import Entry
+from kubectl_eksdoc.core.model.journal import Entries, Entry
 from kubectl_eksdoc.core.run.chronicle import Chronicle
 from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened
 from kubectl_eksdoc.core.run.replay import of_journal

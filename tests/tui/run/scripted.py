@@ -19,10 +19,7 @@ from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.run import table
 from kubectl_eksdoc.render.run.view import Outcome as Came
 from kubectl_eksdoc.render.run.view import RunView
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Outcome
-from kubectl_eksdoc.tui.run.state import Prepared
-from kubectl_eksdoc.tui.run.state import Update
+from kubectl_eksdoc.tui.run.state import Kind, Outcome, Prepared, Update
 from tests.rehearsed import Rehearsed, rehearsed_demo
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)

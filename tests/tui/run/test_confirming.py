@@ -6,10 +6,9 @@ import pytest
 from textual.widgets import Input
 
 from kubectl_eksdoc.errors import Drifted, Locked
-from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Outcome
 from kubectl_eksdoc.tui.framed import too_small
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
+from kubectl_eksdoc.tui.run.state import Kind, Outcome
 from tests.examples import one_in
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run

@@ -18,23 +18,11 @@ from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.tui.keymap import Page
-from kubectl_eksdoc.tui.run import confirm, sheets
-from kubectl_eksdoc.tui.run import pages
-from kubectl_eksdoc.tui.run import sheets
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Outcome
-from kubectl_eksdoc.tui.run.state import Prepared
-from kubectl_eksdoc.tui.run.state import Update
-from kubectl_eksdoc.tui.run.screen import RUN_KEYS
-from kubectl_eksdoc.tui.run.screen import run_foot
-from kubectl_eksdoc.tui.run.screen import why_not
-from kubectl_eksdoc.tui.run.pages import toned
-from kubectl_eksdoc.tui.run.state import MOST_MARKS
-from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.run.state import Stage
-from kubectl_eksdoc.tui.run.pages import summary
-from kubectl_eksdoc.tui.sheets.sheet import Sheet
-from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.run import confirm, pages, sheets
+from kubectl_eksdoc.tui.run.pages import summary, toned
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS, run_foot, why_not
+from kubectl_eksdoc.tui.run.state import MOST_MARKS, Kind, Outcome, Prepared, RunState, Stage, Update
+from kubectl_eksdoc.tui.sheets.sheet import Sheet, text_of
 from kubectl_eksdoc.tui.widgets.panel import Line
 from tests.rehearsed import rehearsed_demo
 from tests.tui.run.scripted import BEGAN, NAME, RUN, ScriptedLive

@@ -14,12 +14,9 @@ from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.opening import Progress
-from kubectl_eksdoc.tui.run.state import Kind
-from kubectl_eksdoc.tui.run.state import Outcome
-from kubectl_eksdoc.tui.run.screen import RUN_KEYS
 from kubectl_eksdoc.tui.run.pages import LogPage
-from kubectl_eksdoc.tui.run.screen import RunScreen
-from kubectl_eksdoc.tui.run.state import Stage
+from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
+from kubectl_eksdoc.tui.run.state import Kind, Outcome, Stage
 from tests.examples import one_in
 from tests.rehearsed import BLUE, rehearsed_demo
 from tests.tui.pilots import NARROW, NOW, read_demo

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 
 

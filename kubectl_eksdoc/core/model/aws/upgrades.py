@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions, UpdateHistory
 from kubectl_eksdoc.core.model.aws.capacity import Quota, Subnet
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion

@@ -10,15 +10,9 @@ from kubectl_eksdoc.core.model import addon_past_codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
-from kubectl_eksdoc.core.plan.since.side import Of
-from kubectl_eksdoc.core.plan.since.side import made_earlier
-from kubectl_eksdoc.core.plan.since.side import needs_of
-from kubectl_eksdoc.core.plan.since.side import read_of
-from kubectl_eksdoc.core.plan.since.side import Scope
-from kubectl_eksdoc.core.plan.since.side import Side
+from kubectl_eksdoc.core.plan.since.side import Of, Scope, Side, made_earlier, needs_of, read_of
 
 KIN = {
     code.name: frozenset({codes.OBJECT_UNREAD.name, codes.FIELD_UNKNOWN.name})

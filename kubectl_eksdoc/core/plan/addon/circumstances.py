@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.addon.expected import owners_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked

@@ -5,25 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import parse as version_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
-from kubectl_eksdoc.core.rules.corefile.edits import EKS
-from kubectl_eksdoc.core.rules.corefile.edits import TEXT
-from kubectl_eksdoc.core.rules.corefile.edits import owners_of
-from kubectl_eksdoc.core.rules.corefile.edits import text_of
+from kubectl_eksdoc.core.rules.corefile.edits import CONFIG, EKS, TEXT, owners_of, text_of
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged
 from kubectl_eksdoc.core.rules.keeping import is_digest

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.fields import value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, stems

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Asks
 from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Asks, Pod
 from kubectl_eksdoc.core.plan.addon.effects import Effect, Users, effect_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.fields import some_of, value_of

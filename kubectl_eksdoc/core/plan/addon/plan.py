@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.plan.addon.circumstances import circumstances
 from kubectl_eksdoc.core.plan.addon.corefile import corefile
 from kubectl_eksdoc.core.plan.addon.expected import Update

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.plan.addon.differing import differing
 from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, expected
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at

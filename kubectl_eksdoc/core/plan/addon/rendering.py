@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.knowledge import Source, sections
-from kubectl_eksdoc.core.model.api_objects import Named
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, leaves_of
 from kubectl_eksdoc.core.plan.addon.fields import value_at

@@ -14,13 +14,9 @@ from kubectl_eksdoc.core.plan.addon.against import OF_FIELDS
 from kubectl_eksdoc.core.plan.check.kin import AS_ONE, asked_of, kin_of
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.core.plan.check.registry import ALL
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
-from kubectl_eksdoc.core.plan.since.side import Of
-from kubectl_eksdoc.core.plan.since.side import made_earlier
-from kubectl_eksdoc.core.plan.since.side import read_of
-from kubectl_eksdoc.core.plan.since.side import Side
+from kubectl_eksdoc.core.plan.since.side import Of, Side, made_earlier, read_of
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"

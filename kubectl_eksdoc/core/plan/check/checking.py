@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate

@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.metadata.plan import KIN as OF_IMDS

@@ -8,12 +8,8 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Suppression, in_order
 from kubectl_eksdoc.core.model.missing_rights import as_read
-from kubectl_eksdoc.core.model.findings import Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.changed import Changed, changed
 from kubectl_eksdoc.core.plan.check.checking import Check

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Suppression
+from kubectl_eksdoc.core.model.findings import Finding, Status, Suppression
 from kubectl_eksdoc.core.plan.check.wording import number
 
 

@@ -11,11 +11,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach, shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.knowledge import Source, records
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS
 from kubectl_eksdoc.core.plan.check.leading import led

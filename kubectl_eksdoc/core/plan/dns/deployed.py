@@ -5,59 +5,36 @@ Sources: core/v1 PodSpec, apps/v1 Deployment; the manifests of EKS 1.23 to 1.36 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timezone
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import COREFILE
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
-from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
-from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
-from kubectl_eksdoc.core.rules.corefile.edits import EKS
-from kubectl_eksdoc.core.rules.corefile.edits import owners_of
-from kubectl_eksdoc.core.rules.corefile.edits import text_of
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
 from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import is_coredns
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.coredns import Propagation
+from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM, Corefile, Propagation, Refusal, is_coredns
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.kinds import NODES
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.shutdown import SLOWEST_NODES
-from kubectl_eksdoc.core.plan.dns.shutdown import Budget
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown
-from kubectl_eksdoc.core.plan.dns.shutdown import budget
-from kubectl_eksdoc.core.plan.dns.shutdown import Seen
-from kubectl_eksdoc.core.plan.dns.shutdown import symptoms
-from kubectl_eksdoc.core.plan.dns.shutdown import together
-from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
+from kubectl_eksdoc.core.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.core.plan.dns.shutdown import (
+    DEFAULT_GRACE_S,
+    SLOWEST_NODES,
+    Budget,
+    Seen,
+    Shutdown,
+    budget,
+    symptoms,
+    together,
+)
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.core.rules.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged, lameduck_s
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
 KUBE_PROXY = Named("v1", "ConfigMap", SYSTEM, "kube-proxy-config")

@@ -6,20 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.coredns import Corefile, Refusal
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.dns.shutdown import CLOSING_S
-from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
-from kubectl_eksdoc.core.plan.dns.shutdown import FASTEST_S
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown
-from kubectl_eksdoc.core.plan.dns.shutdown import arithmetic
-from kubectl_eksdoc.core.plan.dns.shutdown import budget
+from kubectl_eksdoc.core.plan.dns.shutdown import CLOSING_S, DEFAULT_GRACE_S, FASTEST_S, Shutdown, arithmetic, budget
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, addresses, judged, lameduck_s
 

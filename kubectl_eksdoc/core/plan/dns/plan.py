@@ -2,57 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.dns.judging.configured import NO_START
-from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
-from kubectl_eksdoc.core.plan.dns.judging.configured import LOOK
-from kubectl_eksdoc.core.plan.dns.judging.configured import place_elsewhere
-from kubectl_eksdoc.core.plan.dns.judging.configured import set_to
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.core.model.kinds import NODES
+from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
+from kubectl_eksdoc.core.plan.dns.judging import configured, failing, leaving, placed
+from kubectl_eksdoc.core.plan.dns.judging import failing as lasting
+from kubectl_eksdoc.core.plan.dns.judging.configured import (
+    ADDON,
+    DEPLOYMENT,
+    LOOK,
+    NO_START,
+    not_read,
+    place_elsewhere,
+    set_to,
+)
+from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending, ending
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
 from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.model.findings import reached
-from kubectl_eksdoc.core.model.kinds import NODES
-from kubectl_eksdoc.core.model.missing_rights import as_read
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging import configured, failing, leaving, placed
-from kubectl_eksdoc.core.plan.dns.judging import configured as clients
-from kubectl_eksdoc.core.plan.dns.judging import failing as lasting
-from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending, ending
-from kubectl_eksdoc.core.plan.dns.judging.configured import ADDON
-from kubectl_eksdoc.core.plan.dns.judging.configured import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.judging.configured import not_read
-
 
 # In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
 #
-# A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each old
-# pod leaves with the lameduck that it has; the queue is for the nodes' next notice, and Karpenter restarts for it.
+# A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each
+# old pod leaves with the lameduck that it has; the queue is for the nodes' next notice, and Karpenter restarts for it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +249,7 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
     yield from lasting.judged_lasting(facts)
     yield from failing.judged(facts)
     yield from placed.judged(facts)
-    yield from clients.judged_clients(facts)
+    yield from configured.judged_clients(facts)
     yield from _elsewhere(facts)
 
 

@@ -15,12 +15,11 @@ is sent nothing while another endpoint is ready.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.coredns import Propagation
 from collections.abc import Iterable
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.knowledge import Source, records
 
+from kubectl_eksdoc.core.model.coredns import Propagation
+from kubectl_eksdoc.core.model.knowledge import Source, records
 
 DEFAULT_GRACE_S = 30
 """Of a pod that names none, and of EKS' CoreDNS."""

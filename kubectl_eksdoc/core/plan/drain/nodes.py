@@ -8,12 +8,7 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import LeftOut
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import PODS
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.rules.foreign_drains import TERMINATION_TAINTS, ForeignDrain, foreign_drain

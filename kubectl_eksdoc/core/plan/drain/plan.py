@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import Finding, Status, Subject, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.choice.choosing import settled

@@ -10,11 +10,9 @@ from datetime import datetime
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.selectors import Selector, from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
@@ -22,9 +20,7 @@ from kubectl_eksdoc.core.plan.drain.nodes import doubtful, refusal
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.foreign_drains import by_locks
 from kubectl_eksdoc.core.rules.guards import Guards, matching
-from kubectl_eksdoc.core.rules.replacement import Backends
-from kubectl_eksdoc.core.rules.replacement import needed_backends
-from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.core.rules.replacement import Backends, Scales, needed_backends
 
 SCALED = (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.REPLICATION_CONTROLLERS)
 """The kinds whose wanted replicas a percentage is taken of."""

@@ -7,24 +7,15 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, Rule, Target
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
-from kubectl_eksdoc.core.rules import interruption as versions
-from kubectl_eksdoc.core.rules.interruption import about
-from kubectl_eksdoc.core.rules.interruption import matches
-from kubectl_eksdoc.core.rules.iam import Asked
-from kubectl_eksdoc.core.rules.iam import Fits
-from kubectl_eksdoc.core.rules.iam import Ruling
-from kubectl_eksdoc.core.rules.iam import Says
-from kubectl_eksdoc.core.rules.iam import judged
-from kubectl_eksdoc.core.rules.interruption import EventKind
+from kubectl_eksdoc.core.rules import interruption
+from kubectl_eksdoc.core.rules.iam import Asked, Fits, Ruling, Says, judged
+from kubectl_eksdoc.core.rules.interruption import EventKind, about, matches
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
@@ -61,7 +52,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     if isinstance(queue, Unknown):
         return unknown(link, queue, "the queue")
     if isinstance(queue, Absent):
-        ends = version is not None and version.older_than(versions.LOGS_SINCE)
+        ends = version is not None and version.older_than(interruption.LOGS_SINCE)
         then = "Karpenter ends at its start" if ends else "Karpenter keeps running and receives no events"
         where = f" in {facts.place.region}" if facts.place.region else ""
         return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
@@ -198,7 +189,7 @@ def known_of(facts: InterruptionFacts, kind: EventKind) -> Mapping[str, str]:
 
 def candidates(facts: InterruptionFacts, version: Version | None) -> tuple[str, ...]:
     """Names of the rules whose targets are worth a question: they may be for one of the kinds."""
-    kinds = versions.kinds_of(version)
+    kinds = interruption.kinds_of(version)
     return tuple(
         rule.name
         for rule in _rules(facts)
@@ -218,9 +209,9 @@ def _calls(facts: InterruptionFacts, rule: Rule, arn: str) -> bool:
 
 def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Iterator[Link]:
     """One for each kind of event that this version reads."""
-    for kind in versions.kinds_of(version):
+    for kind in interruption.kinds_of(version):
         link = Link(
-            codes.RULE, f"rule: {kind.short}", Subject("Rule", kind.name), Status.PASS, "", kind is versions.SPOT
+            codes.RULE, f"rule: {kind.short}", Subject("Rule", kind.name), Status.PASS, "", kind is interruption.SPOT
         )
         about_it = (f"source {kind.source}, detail-type {kind.detail_type}",)
         made = _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)

@@ -7,43 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Setting
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.rules.interruption import ARGUMENT
-from kubectl_eksdoc.core.rules.interruption import CONFIG_KEY
-from kubectl_eksdoc.core.rules.interruption import CONFIG_MAP
-from kubectl_eksdoc.core.rules.interruption import VARIABLE
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from typing import Any
+
+from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionTold
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, SpotEvent
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model import interruption_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Setting
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, Setting, SpotEvent
+from kubectl_eksdoc.core.model.pods import Pod, RoleBy
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
-from kubectl_eksdoc.core.rules import interruption as versions
-
+from kubectl_eksdoc.core.rules import interruption
+from kubectl_eksdoc.core.rules.interruption import ARGUMENT, CONFIG_KEY, CONFIG_MAP, VARIABLE
 
 NAME_LABEL, VERSION_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/version"
 KARPENTER = "karpenter"
@@ -179,13 +158,13 @@ def _variable(container: Mapping[str, Any], name: str) -> Setting | Absent | Unk
 def _source(said: Any) -> str:
     """``ConfigMap settings, key queue``."""
     for each in (said,) if isinstance(said, dict) else _each(said):
-        for field, kind in (
+        for reference, kind in (
             ("configMapKeyRef", "ConfigMap"),
             ("secretKeyRef", "Secret"),
             ("configMapRef", "ConfigMap"),
             ("secretRef", "Secret"),
         ):
-            ref = each.get(field)
+            ref = each.get(reference)
             if isinstance(ref, dict):
                 key = f", key {ref['key']}" if isinstance(ref.get("key"), str) else ""
                 return f"{kind} {_text(ref.get('name'))}{key}"
@@ -289,7 +268,7 @@ def name_in(written: str) -> str:
 def effective(install: KarpenterInstall) -> Effective:
     """The argument wins over the variable, and both over the ConfigMap."""
     new, old = (install.argument, install.variable), install.config_map
-    by_map, by_variable = versions.reads_config_map(install.version), versions.reads_variable(install.version)
+    by_map, by_variable = interruption.reads_config_map(install.version), interruption.reads_variable(install.version)
     looked_at = (*(new if by_variable else ()), *((old,) if by_map is not False else ()))
     passed_over = (*(() if by_variable else new), *((old,) if by_map is False else ()))
     ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
@@ -314,7 +293,7 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     link = Link(codes.SETTING, "setting", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
     if isinstance(said.used, Unknown):
         return unknown(link, said.used, "the value of the setting")
-    key = ".".join(versions.helm_key(install.version))
+    key = ".".join(interruption.helm_key(install.version))
     file = "interruption-values.yaml"
     remedy = (
         Remedy(

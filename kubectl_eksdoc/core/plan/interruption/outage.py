@@ -16,11 +16,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import is_coredns
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.spot import (

@@ -6,39 +6,26 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import in_turn, shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.missing_rights import allow, as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.permissions import how_to
 from kubectl_eksdoc.core.plan.interruption import delivery, outage, rights, signs
-from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.rights import Handler
-from kubectl_eksdoc.core.plan.interruption.rights import handler_findings
-from kubectl_eksdoc.core.plan.interruption.rights import handlers
+from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts, setting_link
 from kubectl_eksdoc.core.plan.interruption.links import Link, handled
 from kubectl_eksdoc.core.plan.interruption.outage import Outage
-from kubectl_eksdoc.core.plan.interruption.repair import Missing
+from kubectl_eksdoc.core.plan.interruption.repair import FILE, Missing, creates
 from kubectl_eksdoc.core.plan.interruption.repair import missing as missing_missing
-from kubectl_eksdoc.core.plan.interruption.repair import FILE
-from kubectl_eksdoc.core.plan.interruption.repair import creates
-from kubectl_eksdoc.core.plan.interruption.installs import setting_link
+from kubectl_eksdoc.core.plan.interruption.rights import Handler, handler_findings, handlers
 from kubectl_eksdoc.core.plan.interruption.spot import spot_nodes
 from kubectl_eksdoc.core.rules.interruption import SPOT
-from dataclasses import replace
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.model.permissions import how_to
-from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 
 
 @dataclass(frozen=True, slots=True)

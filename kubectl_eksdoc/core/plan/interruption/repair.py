@@ -6,35 +6,24 @@ Never here: how a document is written down as JSON or YAML, how a command is quo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies, Rule
+from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.plan.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link
-from kubectl_eksdoc.core.plan.interruption.rights import DECRYPT
-from kubectl_eksdoc.core.plan.interruption.rights import Role
-from kubectl_eksdoc.core.plan.interruption.rights import lacking_of
-from kubectl_eksdoc.core.plan.interruption.rights import role_of
-from kubectl_eksdoc.core.rules import interruption as versions
-from kubectl_eksdoc.core.rules.interruption import matches
-from kubectl_eksdoc.core.rules.iam import Fits
-from kubectl_eksdoc.core.rules.iam import merged
-from kubectl_eksdoc.core.rules.interruption import EventKind
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.commands import in_turn, shell
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from collections.abc import Iterator
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-
+from kubectl_eksdoc.core.plan.interruption.rights import DECRYPT, Role, lacking_of, role_of
+from kubectl_eksdoc.core.rules import interruption
+from kubectl_eksdoc.core.rules.iam import Fits, merged
+from kubectl_eksdoc.core.rules.interruption import EventKind, matches
 
 # What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
 # known.
@@ -129,7 +118,7 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
 def _policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | None:
     """Of a queue that is there only what lets EventBridge send is added: who else uses it, and how, is not known."""
     if not isinstance(queue, Queue):
-        more = [deny_http_statement(arn)] if versions.denies_http(install.version) else []
+        more = [deny_http_statement(arn)] if interruption.denies_http(install.version) else []
         return merged(None, [allow_statement(arn), *more])
     return None if isinstance(queue.policy, Unknown) else merged(queue.policy, [allow_statement(arn)])
 
@@ -146,7 +135,7 @@ def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
     rules = [each for each in links if each.code is codes.RULE]
     any_made = any(each.failed for each in rules)
     names = {each.subject.name for each in rules if each.failed or (any_made and each.what.startswith(NO_RULE))}
-    return [kind for kind in versions.kinds_of(install.version) if kind.name in names]
+    return [kind for kind in interruption.kinds_of(install.version) if kind.name in names]
 
 
 def _rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
@@ -205,7 +194,7 @@ def rights_policy(arn: str, install: KarpenterInstall, key: str = "") -> Doc:
         {
             "Sid": "AllowInterruptionQueueActions",
             "Effect": "Allow",
-            "Action": list(versions.ACTIONS),
+            "Action": list(interruption.ACTIONS),
             "Resource": arn,
         }
     ]
@@ -217,7 +206,7 @@ def rights_policy(arn: str, install: KarpenterInstall, key: str = "") -> Doc:
 def helm_values(name: str, install: KarpenterInstall) -> Doc:
     """What is merged into the chart's values, by the key that its version reads."""
     values: Doc | str = name
-    for key in reversed(versions.helm_key(install.version)):
+    for key in reversed(interruption.helm_key(install.version)):
         values = {key: values}
     return values if isinstance(values, dict) else {}
 
@@ -230,8 +219,8 @@ def pattern(kind: EventKind) -> Doc:
 #
 # Deployed onto a stack that made some of the rest, it would delete that, as it holds nothing but what is missing: be it
 # Karpenter's own, or the one that was made of what this printed the last time. So it is created, and never updated:
-# CloudFormation refuses to create a stack that is there (AlreadyExistsException). A rule that is there is not touched: it
-# is somebody else's, so a new one is made beside it.
+# CloudFormation refuses to create a stack that is there (AlreadyExistsException). A rule that is there is not touched:
+# it is somebody else's, so a new one is made beside it.
 
 
 _CAPABILITIES = ("--capabilities", "CAPABILITY_NAMED_IAM")

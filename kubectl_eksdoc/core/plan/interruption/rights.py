@@ -4,40 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from kubectl_eksdoc.core.model import interruption_codes as codes
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.interruption.delivery import NAMELESS, NOWHERE
-from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
-from kubectl_eksdoc.core.rules.iam import Asked
-from kubectl_eksdoc.core.rules.iam import Ruling
-from kubectl_eksdoc.core.rules.iam import Says
-from kubectl_eksdoc.core.rules.iam import judged
-from kubectl_eksdoc.core.rules.interruption import ACTIONS
-from collections.abc import Iterator
-from dataclasses import dataclass
+
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.interruption.installs import NAME_LABEL
-
+from kubectl_eksdoc.core.model.pods import RoleBy
+from kubectl_eksdoc.core.plan.interruption.delivery import NAMELESS, NOWHERE
+from kubectl_eksdoc.core.plan.interruption.installs import NAME_LABEL, InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
+from kubectl_eksdoc.core.rules.iam import Asked, Ruling, Says, judged
+from kubectl_eksdoc.core.rules.interruption import ACTIONS
 
 DECRYPT = "kms:Decrypt"
 

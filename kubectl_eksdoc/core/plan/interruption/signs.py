@@ -16,15 +16,13 @@ from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Queue
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.pods import pod_count
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
-from kubectl_eksdoc.core.rules import interruption as versions
+from kubectl_eksdoc.core.rules import interruption
 
 FAILED = ("failed to create valid sqs provider", "creating sqs provider")
 ALIVE = "initiating delete from interruption message"
@@ -60,7 +58,9 @@ def log_signs(text: str, version: Version | None) -> LogSigns:
             found = replace(found, failed=_short(line))
         elif ALIVE in line:
             found = replace(found, failed="", alive=_short(line))
-        elif _READS in line or (_WEAK in line and version is not None and version.older_than(versions.STATUS_SINCE)):
+        elif _READS in line or (
+            _WEAK in line and version is not None and version.older_than(interruption.STATUS_SINCE)
+        ):
             found = replace(found, reads=_short(line))
         elif _PARSING in line:
             found = replace(found, unreadable=_short(line))

@@ -9,40 +9,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.pods import Runs
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.programs import Read
-from kubectl_eksdoc.core.plan.metadata.programs import Seen
-from kubectl_eksdoc.core.plan.metadata.programs import read
-from kubectl_eksdoc.core.plan.metadata.programs import Started
-from kubectl_eksdoc.core.plan.metadata.programs import needs_of
-from kubectl_eksdoc.core.plan.metadata.programs import never_asks
-from kubectl_eksdoc.core.plan.metadata.programs import program_of_image
-from kubectl_eksdoc.core.plan.metadata.programs import programs_of
-from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import PodIdentity
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.metadata.programs import Seen
-from kubectl_eksdoc.core.plan.metadata.programs import Need
-from kubectl_eksdoc.core.plan.metadata.programs import Needs
-from kubectl_eksdoc.core.plan.metadata.programs import Program
-from kubectl_eksdoc.core.plan.metadata.programs import needs_nothing
-from kubectl_eksdoc.core.plan.metadata.programs import needs_of
-from kubectl_eksdoc.core.plan.metadata.programs import never_asks
-from kubectl_eksdoc.core.plan.metadata.programs import programs_of
-from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import PodIdentity
+from kubectl_eksdoc.core.model.pods import Container, LogOf, Pod, RoleBy, Runs
+from kubectl_eksdoc.core.plan.metadata.programs import (
+    Need,
+    Needs,
+    Program,
+    Read,
+    Seen,
+    Started,
+    needs_nothing,
+    needs_of,
+    never_asks,
+    program_of_image,
+    programs_of,
+    read,
+)
+from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
 # Into which pods it is worth looking, since reading their logs is a request each, and what is found there.
 

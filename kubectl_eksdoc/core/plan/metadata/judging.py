@@ -9,25 +9,20 @@ from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import pod_count
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.affected import cut_off
-from kubectl_eksdoc.core.plan.metadata.affected import unexplained
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.affected import ended_badly
-from kubectl_eksdoc.core.plan.metadata.affected import fails
+from kubectl_eksdoc.core.model.pods import Pod, pod_count
+from kubectl_eksdoc.core.plan.metadata.affected import (
+    AffectedPod,
+    Effect,
+    Inside,
+    cut_off,
+    ended_badly,
+    fails,
+    unexplained,
+)
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 

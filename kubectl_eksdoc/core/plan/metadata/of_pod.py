@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.affected import cut_off
-from kubectl_eksdoc.core.plan.metadata.affected import fails
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.model.pods import Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, cut_off, fails
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
 from kubectl_eksdoc.core.rules.metadata_service import HOST, Reach, Verdict, verdict
 
 

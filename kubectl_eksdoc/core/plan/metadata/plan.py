@@ -2,66 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from kubectl_eksdoc.core.model import metadata_codes as codes
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, NodeGroup, SaidOptions
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import pod_count
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.affected import cut_off
-from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.judging import reasons, some
-from kubectl_eksdoc.core.plan.probes import owner_of
-from kubectl_eksdoc.core.rules.metadata_service import Verdict, of_group_by_eks, verdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from kubectl_eksdoc.core.model.aws.machines import PodIdentity
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.model.findings import reached
+
+from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.commands import Reach, shell
+from kubectl_eksdoc.core.model.earlier import Earlier
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order, reached
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.affected import Judged
-from kubectl_eksdoc.core.plan.metadata.affected import cut_off
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.sources import nodes_alike
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.affected import fails
-from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole
+from kubectl_eksdoc.core.model.pods import Pod, pod_count
+from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST, AffectedPod, Effect, Inside, Judged, cut_off, fails
+from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
+from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole, reasons, some
 from kubectl_eksdoc.core.plan.metadata.programs import program_of
-from kubectl_eksdoc.core.plan.metadata.sources import Service
-from kubectl_eksdoc.core.rules.metadata_service import HOST, Verdict, verdict
-from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
-from collections.abc import Mapping
-from kubectl_eksdoc.core.model import metadata_codes as codes
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.earlier import Earlier
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike, Service, nodes_alike
+from kubectl_eksdoc.core.plan.probes import owner_of
+from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
-from kubectl_eksdoc.core.plan.since.side import Of
-from kubectl_eksdoc.core.plan.since.side import made_earlier
-from kubectl_eksdoc.core.plan.since.side import needs_of
-from kubectl_eksdoc.core.plan.since.side import read_of
-from kubectl_eksdoc.core.plan.since.side import Scope
-from kubectl_eksdoc.core.plan.since.side import Side
-
+from kubectl_eksdoc.core.plan.since.side import Of, Scope, Side, made_earlier, needs_of, read_of
+from kubectl_eksdoc.core.rules.metadata_service import HOST, Verdict, of_group_by_eks, verdict
+from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
 
 # The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
 

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from kubectl_eksdoc.core.model.knowledge import Source, sections
+
+from kubectl_eksdoc.core.model.knowledge import Source, records, sections
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.core.rules.keeping import MARK
+from kubectl_eksdoc.core.rules.keeping import MARK, hidden
 from kubectl_eksdoc.core.rules.upgrades.images import by_image, tag_of
-import functools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.knowledge import Source, records
-from kubectl_eksdoc.core.rules.keeping import hidden
 
 
 class Need(str, Enum):

@@ -6,22 +6,18 @@ Sources: EKS user guide (launch templates of managed node groups, AL2023), Karpe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.aws.machines import MachinesTold
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
 import re
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
+    MachinesTold,
     MetadataOptions,
     SaidOptions,
     TemplateRef,
@@ -30,13 +26,20 @@ from kubectl_eksdoc.core.model.aws.machines import (
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, Node, NodeOwner
-from kubectl_eksdoc.core.rules.metadata_service import AUTO_MODE, OPTIONAL, Launch, Origin, launch, of_group_by_eks
-from collections import defaultdict
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.core.rules.metadata_service import POD, Reach, Verdict, verdict
-
+from kubectl_eksdoc.core.plan.metadata.affected import Inside
+from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
+from kubectl_eksdoc.core.rules.metadata_service import (
+    AUTO_MODE,
+    OPTIONAL,
+    POD,
+    Launch,
+    Origin,
+    Reach,
+    Verdict,
+    launch,
+    of_group_by_eks,
+    verdict,
+)
 
 # What the metadata service of nodes is judged by.
 

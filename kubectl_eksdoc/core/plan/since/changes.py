@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from dataclasses import dataclass
-from enum import Enum
-from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Subject
 
+from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 
 # Two answers to the same question: which options were given differently.
 
@@ -125,9 +118,9 @@ def rank(finding: FindingOutline) -> tuple[int, int]:
 
 # Which finding of one answer is which of the other: the same code on the same subject.
 #
-# Messages hold numbers that change by the hour, so they tell findings apart only where a code comes more than once on one
-# subject: as two manifests of one Helm release. Of some codes each is about a part of its subject, as a field: those are
-# one only where they are about the same part.
+# Messages hold numbers that change by the hour, so they tell findings apart only where a code comes more than once on
+# one subject: as two manifests of one Helm release. Of some codes each is about a part of its subject, as a field:
+# those are one only where they are about the same part.
 
 
 CLUSTER = "Cluster"

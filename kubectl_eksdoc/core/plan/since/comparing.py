@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.changes import asked_differently
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import FindingSince
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.plan.since.changes import rank
-from kubectl_eksdoc.core.plan.since.changes import Pair
-from kubectl_eksdoc.core.plan.since.changes import Said
-from kubectl_eksdoc.core.plan.since.changes import pairs
-from kubectl_eksdoc.core.plan.since.side import Sameness
-from kubectl_eksdoc.core.plan.since.side import kinship
-from kubectl_eksdoc.core.plan.since.side import Side
+from kubectl_eksdoc.core.plan.since.changes import (
+    Became,
+    FindingSince,
+    Pair,
+    Said,
+    Since,
+    asked_differently,
+    pairs,
+    rank,
+)
+from kubectl_eksdoc.core.plan.since.side import Sameness, Side, kinship
 from kubectl_eksdoc.errors import BaselineError
 
 _ORDER = {became: place for place, became in enumerate(Became)}

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.since.changes import CLUSTER
-from kubectl_eksdoc.core.plan.since.changes import Said
-from kubectl_eksdoc.core.plan.since.changes import about
-from kubectl_eksdoc.core.plan.since.changes import gist
-from kubectl_eksdoc.core.plan.since.changes import numbers
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.codes import Code
-from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.earlier import Earlier
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.since.changes import outline_of
+from typing import Protocol, TypeAlias
 
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.since.changes import CLUSTER, Said, about, gist, numbers, outline_of
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
 """(kind, name) of what was looked at."""

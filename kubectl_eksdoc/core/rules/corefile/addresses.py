@@ -8,11 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.coredns import Block
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.coredns import Token
+from kubectl_eksdoc.core.model.coredns import Block, Corefile, Directive, Refusal, Token
 
 MOST = 65535
 

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.coredns import Block
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Import
-from kubectl_eksdoc.core.model.coredns import Token
-from kubectl_eksdoc.core.rules.corefile.plugins import health_plugins, lameducks, unread
 import hashlib
 from collections.abc import Iterable
-from kubectl_eksdoc.core.model.coredns import Block
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Import
-from kubectl_eksdoc.core.model.coredns import Token
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.coredns import COREFILE
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM, Block, Corefile, Directive, Import, Token
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.core.rules.corefile.plugins import health_plugins, lameducks, unread
 
 _STEP = "    "
 """By so much a line is moved in where nothing shows how the others are."""
@@ -140,8 +126,8 @@ def _changed(text: str, changes: list[_Change]) -> str:
 #
 # It is none of the text: it is that of the parsed blocks as Go prints them in JSON, SHA-512 now and MD5 in older
 # versions. So spaces within a line do not change it, and a line more does. Sources: coredns, plugin/reload/reload.go
-# (parse); github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Held against the sums that CoreDNS
-# prints for the Corefile of kubeadm.
+# (parse); github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Held against the sums that
+# CoreDNS prints for the Corefile of kubeadm.
 
 
 def sums(corefile: Corefile) -> tuple[str, ...]:

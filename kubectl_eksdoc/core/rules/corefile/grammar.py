@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.corefile.addresses import no_address, split_host_port
-from kubectl_eksdoc.core.rules.corefile.parser import Dispenser
 from kubectl_eksdoc.core.rules.corefile.known import NEWEST, Takes
+from kubectl_eksdoc.core.rules.corefile.parser import Dispenser
 
 ONCE = "this plugin can only be used once per Server Block"
 

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from kubectl_eksdoc.core.model.coredns import Token
-from collections.abc import Sequence
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.coredns import Token
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from kubectl_eksdoc.core.model.coredns import Block
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Import
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.coredns import Token
 
+from kubectl_eksdoc.core.model.coredns import Block, Corefile, Directive, Import, Refusal, Token
 
 # From text to tokens. Source: github.com/coredns/caddy, caddyfile/lexer.go.
 

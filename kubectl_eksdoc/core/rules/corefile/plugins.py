@@ -11,18 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Import
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.coredns import Token
+from kubectl_eksdoc.core.model.coredns import Corefile, Directive, Import, Refusal, Token
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.corefile.addresses import no_address, no_listener, server_refusals, zone_refusals
-from kubectl_eksdoc.core.rules.corefile.parser import Dispenser
-from kubectl_eksdoc.core.rules.corefile.parser import Refused
 from kubectl_eksdoc.core.rules.corefile.grammar import ONCE, Doubted, judge
 from kubectl_eksdoc.core.rules.corefile.known import NEWEST, OLDEST, Takes, plugins
+from kubectl_eksdoc.core.rules.corefile.parser import Dispenser, Refused
 
 DEFAULT = Version(1, 13, 1)
 """Where no version is known: the one that was recorded."""

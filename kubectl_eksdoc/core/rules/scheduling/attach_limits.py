@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.rules.scheduling.refusals import Filter, Refusal
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import PodTerm
-from kubectl_eksdoc.core.model.pods import ENDED
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import ENDED, Pod, VolumeKind
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.rules.scheduling import (
     attach_limits,

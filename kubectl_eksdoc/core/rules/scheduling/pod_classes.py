@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.placement import Placement
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, Toleration, VolumeKind
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.rules.scheduling.attach_limits import AttachDemand
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence

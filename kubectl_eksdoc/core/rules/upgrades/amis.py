@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.knowledge import Source, records
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.sockets import DOCKERSHIM_ENDS

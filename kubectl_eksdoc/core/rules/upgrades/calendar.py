@@ -15,9 +15,8 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source, file, records
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of

@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_usage import Written
-from kubectl_eksdoc.core.model.api_usage import WrittenBy
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi, removed_api

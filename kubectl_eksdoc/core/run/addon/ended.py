@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.addon.rollout import Rollout
 from kubectl_eksdoc.core.run.addon.targets import Health

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.expected import EKS, owners_of
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, same

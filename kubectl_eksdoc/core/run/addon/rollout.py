@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at, named
 from kubectl_eksdoc.core.model.pods import Pod
 
 WORKLOADS = ("DaemonSet", "Deployment")

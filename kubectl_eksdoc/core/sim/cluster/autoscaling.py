@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.registry import condition
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.sim.cluster.kubelets import NODES
-from kubectl_eksdoc.core.sim.cluster.mishaps import disappear
-from kubectl_eksdoc.core.sim.cluster.mishaps import evict
-from kubectl_eksdoc.core.sim.cluster.mishaps import join
-from kubectl_eksdoc.core.sim.cluster.mishaps import pods_on
-from kubectl_eksdoc.core.sim.cluster.mishaps import stays
+from kubectl_eksdoc.core.sim.cluster.mishaps import disappear, evict, join, pods_on, stays
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, condition
 
 TAINT = "ToBeDeletedByClusterAutoscaler"
 RETRY_S = 10.0

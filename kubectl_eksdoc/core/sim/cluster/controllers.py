@@ -7,26 +7,16 @@ is why real controllers leave out what lies between, and so do these.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from collections.abc import Callable, Collection, Iterable
-from typing import Protocol
-from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.errors import UsageError
+from datetime import datetime, timedelta
+from typing import Protocol
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, Store, What
+from kubectl_eksdoc.errors import UsageError
 
 # What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
 
@@ -178,8 +168,8 @@ class Loop:
 
 # An end for controllers that work without one: so much may be created and changed in an hour of virtual time.
 #
-# Validation leaves out the objects that are known to make them do so, as a template that its own selector does not take;
-# this is for what it does not know.
+# Validation leaves out the objects that are known to make them do so, as a template that its own selector does not
+# take; this is for what it does not know.
 
 
 HOUR_S = 3600.0

@@ -5,55 +5,29 @@ Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePd
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT
-from kubectl_eksdoc.core.rules.budgets import CannotTell
-from kubectl_eksdoc.core.rules.budgets import sync
-from kubectl_eksdoc.core.sim.cluster.registry import with_condition
-from kubectl_eksdoc.core.sim.cluster.kubelets import none_is
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import rfc3339
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.rules.disruption_targets import BY_EVICTION, EVICTING, DisruptionTarget, after_sync, stale_in
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.registry import put
-from kubectl_eksdoc.core.sim.cluster.registry import Facts
-from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.store import moment
-from kubectl_eksdoc.core.sim.cluster.store import rfc3339
-from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, terminating
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Stored
-from kubectl_eksdoc.core.rules.evictions import conflict
-from kubectl_eksdoc.core.rules.evictions import serve
-from kubectl_eksdoc.core.rules.evictions import Answer
-from kubectl_eksdoc.core.rules.evictions import Why
-from kubectl_eksdoc.core.sim.cluster.registry import Facts
-from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
+from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, CannotTell, sync
+from kubectl_eksdoc.core.rules.disruption_targets import BY_EVICTION, EVICTING, DisruptionTarget, after_sync, stale_in
+from kubectl_eksdoc.core.rules.evictions import Answer, EvictionRequest, Stored, Why, conflict, serve
+from kubectl_eksdoc.core.sim.cluster.kubelets import none_is
+from kubectl_eksdoc.core.sim.cluster.registry import (
+    NAMESPACES,
+    DeleteOptions,
+    Facts,
+    Registry,
+    condition,
+    put,
+    with_condition,
+)
 from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, Roster
+from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What, moment, rfc3339
 
 
 class DisruptionController:

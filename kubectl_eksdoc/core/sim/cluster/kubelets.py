@@ -10,21 +10,11 @@ from datetime import timedelta
 from typing import Protocol
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.kubelet_admission import Rejected, rejected
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.registry import with_condition
-from kubectl_eksdoc.core.sim.cluster.registry import Facts
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, Facts, Registry, condition, with_condition
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 
 NODES = kinds.NODES.full_name
 

@@ -6,32 +6,20 @@ was anything to do it to.
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
-from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.registry import put
-from kubectl_eksdoc.core.sim.cluster.kubelets import NODES
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.store import Item
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.core.rules.evictions import EvictionRequest
 from kubectl_eksdoc.core.sim.cluster.chance import Chance
 from kubectl_eksdoc.core.sim.cluster.controllers import in_time
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace, none_is
+from kubectl_eksdoc.core.sim.cluster.kubelets import NODES, Pace, none_is
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags, Workloads
-from collections.abc import Callable
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, condition, put
+from kubectl_eksdoc.core.sim.cluster.store import Item
 
 HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """What a kubelet tells of its node."""

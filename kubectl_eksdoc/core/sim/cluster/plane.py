@@ -7,29 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.controllers import Controller
-from kubectl_eksdoc.core.sim.cluster.controllers import Loop
-from kubectl_eksdoc.core.sim.cluster.controllers import in_time
-from kubectl_eksdoc.core.sim.cluster.disruptions import StaleTargets
-from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
-from kubectl_eksdoc.core.sim.cluster.disruptions import Evictions
-from kubectl_eksdoc.core.sim.cluster.registry import Facts
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda, Controller, Loop, WorkBudget, in_time
+from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController, Evictions, StaleTargets
 from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace, Pulling, every_image, none_is
-from kubectl_eksdoc.core.sim.cluster.store import Names
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.registry import Facts, Registry
 from kubectl_eksdoc.core.sim.cluster.roster import Roster
 from kubectl_eksdoc.core.sim.cluster.scheduling import Scheduler
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Listener
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import Traits
-from kubectl_eksdoc.core.sim.cluster.store import by_resource
-from kubectl_eksdoc.core.sim.cluster.controllers import WorkBudget
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Listener, Names, Store, Traits, by_resource
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,36 +6,21 @@ update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
-from kubectl_eksdoc.core.rules.api import statuses
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Names
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Stale
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import later
-from kubectl_eksdoc.core.sim.cluster.store import rfc3339
-from kubectl_eksdoc.core.sim.cluster.store import Traits
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from typing import Protocol
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.sim.cluster.store import Item
-
+from kubectl_eksdoc.core.rules.api import statuses
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Names, Stale, Store, Traits, later, rfc3339
 
 PODS = kinds.PODS.full_name
 NAMESPACES = kinds.NAMESPACES.full_name

@@ -14,11 +14,7 @@ from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.rules.replacement import Scales
 from kubectl_eksdoc.core.sim.cluster.registry import Facts
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, Store, What
 
 PODS = kinds.PODS.full_name
 BUDGETS = kinds.BUDGETS.full_name

@@ -7,41 +7,27 @@ are tried again when a node or a pod that is in the way changes (the queue of un
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from math import log
-from kubectl_eksdoc.core.model.placement import CPU, MEMORY
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.rules.scheduling.occupancy import Seat
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import log
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placement import DEFAULT_SCHEDULER
+from kubectl_eksdoc.core.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
 from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
+from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
-from kubectl_eksdoc.core.sim.cluster.registry import with_condition
-from kubectl_eksdoc.core.sim.cluster.registry import Facts
-from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-
+from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES, PODS, Facts, Registry, with_condition
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 
 # Which of the nodes that fit the scheduler prefers: where few pods of the same controller are, and much is left.
 #
-# Source: pkg/scheduler/framework/plugins/podtopologyspread/{scoring,plugin}.go (the system's default constraints: by host
-# with a skew of 3, by zone with one of 5, ScheduleAnyway), noderesources/least_allocated.go, and the default weights of
-# apis/config/v1/default_plugins.go (spread 2, resources 1), Kubernetes v1.36. Other scores (images, preferred affinity,
-# balance) are left out; of the default constraints' selectors only the pod's controller is.
+# Source: pkg/scheduler/framework/plugins/podtopologyspread/{scoring,plugin}.go (the system's default constraints: by
+# host with a skew of 3, by zone with one of 5, ScheduleAnyway), noderesources/least_allocated.go, and the default
+# weights of apis/config/v1/default_plugins.go (spread 2, resources 1), Kubernetes v1.36. Other scores (images,
+# preferred affinity, balance) are left out; of the default constraints' selectors only the pod's controller is.
 
 
 SPREAD_WEIGHT = 2

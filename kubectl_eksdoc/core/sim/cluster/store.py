@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple
-from kubectl_eksdoc.core.model.api_objects import Doc
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.rules.api.statuses import Named
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 from functools import lru_cache
-from kubectl_eksdoc.core.rules.api.rfc3339 import parsed
-from kubectl_eksdoc.core.sim.cluster.chance import MASK, STEP, mixed
+from typing import NamedTuple
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.api.rfc3339 import parsed
+from kubectl_eksdoc.core.rules.api.statuses import Named
+from kubectl_eksdoc.core.sim.cluster.chance import MASK, STEP, mixed
 
 Key = tuple[str, str]
 """Namespace ("" for what has none) and name."""

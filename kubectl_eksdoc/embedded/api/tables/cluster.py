@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, boolean, integer
-from kubectl_eksdoc.embedded.api.tables.fields import mapped
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import number
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables import fields as ages
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import condition
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import mapped
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables import fields as ages
-from kubectl_eksdoc.embedded.api.tables.columns import NAME_DESCRIPTION, Cells, Column, Printer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import number
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, boolean, integer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import going
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import mapped
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.embedded.api.tables import fields
+from kubectl_eksdoc.embedded.api.tables.columns import (
+    AGE,
+    NAME,
+    NAME_DESCRIPTION,
+    Cells,
+    Column,
+    Printer,
+    boolean,
+    integer,
+    wide,
+)
+from kubectl_eksdoc.embedded.api.tables.fields import NONE, age, condition, going, listed, mapped, name, number, text
 
 
 def _namespace(namespace: Doc, now: datetime) -> Cells:
@@ -156,18 +133,18 @@ def _address(node: Doc, kind: str) -> str:
 def _cells(node: Doc, now: datetime) -> Cells:
     info = mapped(node, "status", "nodeInfo")
     architecture = text(info, "architecture")
-    kernel = text(info, "kernelVersion") or ages.UNKNOWN
+    kernel = text(info, "kernelVersion") or fields.UNKNOWN
     return [
         name(node),
         _status(node),
         _roles(node),
-        ages.age(node, now),
+        fields.age(node, now),
         text(info, "kubeletVersion"),
         _address(node, "InternalIP"),
         _address(node, "ExternalIP"),
-        text(info, "osImage") or ages.UNKNOWN,
+        text(info, "osImage") or fields.UNKNOWN,
         f"{kernel} ({architecture})" if architecture else kernel,
-        text(info, "containerRuntimeVersion") or ages.UNKNOWN,
+        text(info, "containerRuntimeVersion") or fields.UNKNOWN,
     ]
 
 
@@ -217,11 +194,11 @@ _CORE_NAMES = {
 
 def _seen(event: Doc, now: datetime) -> tuple[str, str, int]:
     """When first, when last, and how often; a series goes before everything else, and no count means once."""
-    first = ages.since(event.get("firstTimestamp") or event.get("eventTime"), now)
-    last = ages.since(event["lastTimestamp"], now) if event.get("lastTimestamp") else first
+    first = fields.since(event.get("firstTimestamp") or event.get("eventTime"), now)
+    last = fields.since(event["lastTimestamp"], now) if event.get("lastTimestamp") else first
     series = event.get("series")
     if series is not None:
-        return first, ages.since(series.get("lastObservedTime"), now), number(series, "count")
+        return first, fields.since(series.get("lastObservedTime"), now), number(series, "count")
     return first, last, number(event, "count") or 1
 
 

@@ -7,15 +7,14 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 from datetime import datetime
 from typing import Any
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.api.resources import PrinterColumn, Served
-from kubectl_eksdoc.embedded.api.tables import fields as ages
+from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION, NAME, Cells, Column, Printer
 from kubectl_eksdoc.embedded.api.tables.fields import name
-
 
 # The JSONPath that columns of custom resources are written in: what it finds, and how that is printed.
 #
@@ -213,5 +212,5 @@ def _typed(type_: str, value: Any, now: datetime) -> Any:
 def _date(value: str, now: datetime) -> str:
     """An empty text is no time at all, any other that names no moment is a wrong one."""
     if not value:
-        return ages.UNKNOWN
-    return "<invalid>" if ages.parse(value) is None else ages.since(value, now)
+        return fields.UNKNOWN
+    return "<invalid>" if fields.parse(value) is None else fields.since(value, now)

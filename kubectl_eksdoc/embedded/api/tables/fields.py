@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
 import re
 from datetime import datetime, timezone
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
 from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 
 
 def name(document: Doc) -> str:

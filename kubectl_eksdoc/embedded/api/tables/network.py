@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, SELECTOR, Cells, Column, Printer
-from kubectl_eksdoc.embedded.api.tables.fields import a_few
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import mapped
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
-from kubectl_eksdoc.embedded.api.tables.fields import labels
-from kubectl_eksdoc.embedded.api.tables.fields import selector
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, integer
-from kubectl_eksdoc.embedded.api.tables.fields import condition
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import selector
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import text
 
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, SELECTOR, Cells, Column, Printer, integer, wide
+from kubectl_eksdoc.embedded.api.tables.fields import (
+    NONE,
+    a_few,
+    age,
+    condition,
+    labels,
+    listed,
+    mapped,
+    name,
+    selector,
+    text,
+)
 
 _UNSET = "<unset>"
 

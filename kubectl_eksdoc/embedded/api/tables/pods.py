@@ -6,18 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import condition
-from kubectl_eksdoc.embedded.api.tables.fields import going
-from kubectl_eksdoc.embedded.api.tables.fields import is_true
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import number
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
+from kubectl_eksdoc.embedded.api.tables.fields import NONE, condition, going, is_true, listed, name, number, text
 
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
 

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.tables import cluster, custom, network, pods, workloads
-from kubectl_eksdoc.embedded.api.tables import network as access
-from kubectl_eksdoc.embedded.api.tables import workloads as autoscalers
-from kubectl_eksdoc.embedded.api.tables import cluster as events
-from kubectl_eksdoc.embedded.api.tables import network as extensions
-from kubectl_eksdoc.embedded.api.tables import workloads as jobs
-from kubectl_eksdoc.embedded.api.tables import cluster as nodes
-from kubectl_eksdoc.embedded.api.tables import cluster as storage
-from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION, NAME, Cells, Column, Printer
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.api.negotiation import TABLE
-from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.tables.columns import Printer
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST, TABLE
+from kubectl_eksdoc.embedded.api.resources import Served
+from kubectl_eksdoc.embedded.api.tables import cluster, custom, network, pods, workloads
+from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION, NAME, Cells, Column, Printer
+from kubectl_eksdoc.embedded.api.tables.fields import name, text
 
 # Which printer shows which resource; what has none of its own is shown by name and creation.
 
@@ -45,12 +30,12 @@ _PRINTERS: dict[tuple[str, str], Printer] = {
     ("", "componentstatuses"): cluster.COMPONENTS,
     ("", "configmaps"): cluster.CONFIG_MAPS,
     ("", "endpoints"): network.ENDPOINTS,
-    ("", "events"): events.EVENTS,
-    ("events.k8s.io", "events"): events.EVENTS,
+    ("", "events"): cluster.EVENTS,
+    ("events.k8s.io", "events"): cluster.EVENTS,
     ("", "namespaces"): cluster.NAMESPACES,
-    ("", "nodes"): nodes.NODES,
-    ("", "persistentvolumeclaims"): storage.CLAIMS,
-    ("", "persistentvolumes"): storage.VOLUMES,
+    ("", "nodes"): cluster.NODES,
+    ("", "persistentvolumeclaims"): cluster.CLAIMS,
+    ("", "persistentvolumes"): cluster.VOLUMES,
     ("", "pods"): pods.PODS,
     ("", "replicationcontrollers"): workloads.REPLICATION_CONTROLLERS,
     ("", "resourcequotas"): cluster.QUOTAS,
@@ -62,9 +47,9 @@ _PRINTERS: dict[tuple[str, str], Printer] = {
     ("apps", "deployments"): workloads.DEPLOYMENTS,
     ("apps", "replicasets"): workloads.REPLICA_SETS,
     ("apps", "statefulsets"): workloads.STATEFUL_SETS,
-    ("autoscaling", "horizontalpodautoscalers"): autoscalers.AUTOSCALERS,
-    ("batch", "cronjobs"): jobs.CRON_JOBS,
-    ("batch", "jobs"): jobs.JOBS,
+    ("autoscaling", "horizontalpodautoscalers"): workloads.AUTOSCALERS,
+    ("batch", "cronjobs"): workloads.CRON_JOBS,
+    ("batch", "jobs"): workloads.JOBS,
     ("coordination.k8s.io", "leases"): cluster.LEASES,
     ("discovery.k8s.io", "endpointslices"): network.ENDPOINT_SLICES,
     ("networking.k8s.io", "ingressclasses"): network.INGRESS_CLASSES,
@@ -72,20 +57,20 @@ _PRINTERS: dict[tuple[str, str], Printer] = {
     ("networking.k8s.io", "networkpolicies"): network.NETWORK_POLICIES,
     ("node.k8s.io", "runtimeclasses"): cluster.RUNTIME_CLASSES,
     ("policy", "poddisruptionbudgets"): workloads.BUDGETS,
-    (_RBAC, "clusterrolebindings"): access.BINDINGS,
-    (_RBAC, "rolebindings"): access.BINDINGS,
+    (_RBAC, "clusterrolebindings"): network.BINDINGS,
+    (_RBAC, "rolebindings"): network.BINDINGS,
     ("scheduling.k8s.io", "priorityclasses"): cluster.PRIORITY_CLASSES,
-    ("storage.k8s.io", "csidrivers"): storage.CSI_DRIVERS,
-    ("storage.k8s.io", "csinodes"): storage.CSI_NODES,
-    ("storage.k8s.io", "storageclasses"): storage.STORAGE_CLASSES,
-    ("storage.k8s.io", "volumeattachments"): storage.VOLUME_ATTACHMENTS,
-    ("apiregistration.k8s.io", "apiservices"): extensions.API_SERVICES,
-    (_ADMISSION, "mutatingadmissionpolicies"): extensions.MUTATING_POLICIES,
-    (_ADMISSION, "mutatingadmissionpolicybindings"): extensions.POLICY_BINDINGS,
-    (_ADMISSION, "mutatingwebhookconfigurations"): extensions.WEBHOOKS,
-    (_ADMISSION, "validatingadmissionpolicies"): extensions.VALIDATING_POLICIES,
-    (_ADMISSION, "validatingadmissionpolicybindings"): extensions.POLICY_BINDINGS,
-    (_ADMISSION, "validatingwebhookconfigurations"): extensions.WEBHOOKS,
+    ("storage.k8s.io", "csidrivers"): cluster.CSI_DRIVERS,
+    ("storage.k8s.io", "csinodes"): cluster.CSI_NODES,
+    ("storage.k8s.io", "storageclasses"): cluster.STORAGE_CLASSES,
+    ("storage.k8s.io", "volumeattachments"): cluster.VOLUME_ATTACHMENTS,
+    ("apiregistration.k8s.io", "apiservices"): network.API_SERVICES,
+    (_ADMISSION, "mutatingadmissionpolicies"): network.MUTATING_POLICIES,
+    (_ADMISSION, "mutatingadmissionpolicybindings"): network.POLICY_BINDINGS,
+    (_ADMISSION, "mutatingwebhookconfigurations"): network.WEBHOOKS,
+    (_ADMISSION, "validatingadmissionpolicies"): network.VALIDATING_POLICIES,
+    (_ADMISSION, "validatingadmissionpolicybindings"): network.POLICY_BINDINGS,
+    (_ADMISSION, "validatingwebhookconfigurations"): network.WEBHOOKS,
 }
 
 

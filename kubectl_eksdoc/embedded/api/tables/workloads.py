@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import (
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    NAME,
-    SELECTOR,
-    Cells,
-    Column,
-    Printer,
-    integer,
-)
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import mapped
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import number
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
-from kubectl_eksdoc.embedded.api.tables.fields import containers
-from kubectl_eksdoc.embedded.api.tables.fields import labels
-from kubectl_eksdoc.embedded.api.tables.fields import selector
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables import fields as ages
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import (
     AGE,
     CONTAINERS,
@@ -42,27 +18,22 @@ from kubectl_eksdoc.embedded.api.tables.columns import (
     boolean,
     integer,
 )
-from kubectl_eksdoc.embedded.api.tables.fields import going
-from kubectl_eksdoc.embedded.api.tables.fields import is_true
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import number
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
-from kubectl_eksdoc.embedded.api.tables.fields import containers
-from kubectl_eksdoc.embedded.api.tables.fields import selector
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.embedded.api.tables.fields import UNKNOWN
-from kubectl_eksdoc.embedded.api.tables.fields import age
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer
-from kubectl_eksdoc.embedded.api.tables.fields import a_few
-from kubectl_eksdoc.embedded.api.tables.fields import listed
-from kubectl_eksdoc.embedded.api.tables.fields import name
-from kubectl_eksdoc.embedded.api.tables.fields import number
-from kubectl_eksdoc.embedded.api.tables.fields import text
-from kubectl_eksdoc.embedded.api.tables.fields import NONE
+from kubectl_eksdoc.embedded.api.tables.fields import (
+    NONE,
+    UNKNOWN,
+    a_few,
+    age,
+    containers,
+    going,
+    is_true,
+    labels,
+    listed,
+    mapped,
+    name,
+    number,
+    selector,
+    text,
+)
 
 
 def template_cells(workload: Doc) -> list[str]:
@@ -239,11 +210,11 @@ def _completions(job: Doc) -> str:
 
 
 def _duration(job: Doc, now: datetime) -> str:
-    started = ages.parse(at(job, "status", "startTime"))
+    started = fields.parse(at(job, "status", "startTime"))
     if started is None:
         return ""
-    ended = ages.parse(at(job, "status", "completionTime")) or now
-    return ages.human((ended - started).total_seconds())
+    ended = fields.parse(at(job, "status", "completionTime")) or now
+    return fields.human((ended - started).total_seconds())
 
 
 def _job(job: Doc, now: datetime) -> Cells:
@@ -252,7 +223,7 @@ def _job(job: Doc, now: datetime) -> Cells:
         _status(job),
         _completions(job),
         _duration(job, now),
-        ages.age(job, now),
+        fields.age(job, now),
         *template_cells(job),
         selector_cell(job),
     ]
@@ -268,8 +239,8 @@ def _cron_job(cron_job: Doc, now: datetime) -> Cells:
         text(cron_job, "spec", "timeZone") or NONE,
         "<unset>" if suspend is None else str(bool(suspend)),
         len(listed(cron_job, "status", "active")),
-        NONE if last is None else ages.since(last, now),
-        ages.age(cron_job, now),
+        NONE if last is None else fields.since(last, now),
+        fields.age(cron_job, now),
         *containers(listed(job, "template", "spec", "containers")),
         selector(job.get("selector")) or NONE,
     ]

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws import addons
 from kubectl_eksdoc.core.model.aws.configuration import shown
-from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath import facts as past
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold
@@ -17,18 +16,20 @@ from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView
-from kubectl_eksdoc.render.result import CommandResult
-from kubectl_eksdoc.render.result import metadata
-from kubectl_eksdoc.render.result import UNSET
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import FindingResult
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import ObjectResult
-from kubectl_eksdoc.render.result import Positive
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
-from kubectl_eksdoc.render.result import UnsetType
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    CommandResult,
+    Count,
+    FindingResult,
+    Moment,
+    ObjectResult,
+    Positive,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+    metadata,
+)
 
 _Values = dict[str, Any]
 

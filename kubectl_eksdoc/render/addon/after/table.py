@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.aws.addons import Update
 from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.aws.addons import Update
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, State, Templated
 from kubectl_eksdoc.core.plan.addon.aftermath.unrecorded import differing_data
@@ -11,18 +11,9 @@ from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView
-from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.tables import Title
-from kubectl_eksdoc.render.tables import drawn
-from kubectl_eksdoc.render.tables import titled
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _FORMATS = "With evidence, and what the version itself changed: -o wide; for a program: -o json"
 _CAUSES = {Cause.LOST: Tone.BAD, Cause.UNKNOWN: Tone.UNKNOWN}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated
@@ -15,8 +14,7 @@ from kubectl_eksdoc.core.plan.addon.fields import some_of
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.render.addon import commands
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import counted, rfc3339
 
 
 def verdict(found: Aftermath) -> str:

@@ -8,11 +8,9 @@ from kubectl_eksdoc.render.addon import table as of_addon
 from kubectl_eksdoc.render.addon.terraform import words
 from kubectl_eksdoc.render.addon.terraform.blocks import blocks
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
-from kubectl_eksdoc.render.tables import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import MARGIN, findings
+from kubectl_eksdoc.render.text import shown, wrap
 
 
 def table(view: TerraformView, look: Look) -> str:

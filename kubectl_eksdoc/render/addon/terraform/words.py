@@ -6,8 +6,7 @@ from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest, Kind
 from kubectl_eksdoc.core.plan.addon.terraform.result import Change, Judged, named
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
+from kubectl_eksdoc.render.text import counted, joined
 
 
 def verdict(view: TerraformView) -> str:

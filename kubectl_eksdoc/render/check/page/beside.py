@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import Became, Since
 from kubectl_eksdoc.render.html import Html, el, folded, put
-from kubectl_eksdoc.render.since.screen import WORDS
-from kubectl_eksdoc.render.since.screen import counts
-from kubectl_eksdoc.render.since.screen import remarks
-from kubectl_eksdoc.render.since.screen import told
+from kubectl_eksdoc.render.since.screen import WORDS, counts, remarks, told
 
 _OPEN = (Became.NEW, Became.CHANGED, Became.FIXED)
 """What somebody must see without a click."""

@@ -16,11 +16,8 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, lines, put, table
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages import command_list
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
-from kubectl_eksdoc.render.text import listing
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.text import duration, listing
 
 MOST_BUDGETS = 40
 """Budgets of which a page shows the headroom; the worst come first."""

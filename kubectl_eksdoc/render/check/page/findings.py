@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model import codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.head import LIGHTS, called, figures
 from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Part, Shown, about, few
-from kubectl_eksdoc.render.tables import SIGNS
 from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages import advice
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import cut
-from kubectl_eksdoc.render.text import listing
+from kubectl_eksdoc.render.tables import SIGNS
+from kubectl_eksdoc.render.text import counted, cut, listing
 
 _LONGEST = 400
 """Characters of a message in one line of the list; below it stands all of it."""

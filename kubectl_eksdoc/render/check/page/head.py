@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check import words

@@ -9,8 +9,7 @@ from kubectl_eksdoc.core.plan.check.symptoms import Suspect
 from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
 from kubectl_eksdoc.render.html import Html, command, el, folded, lines, more, put, table
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.tables import Column, Row
 from kubectl_eksdoc.render.text import rfc3339
 
 _MOST = 200

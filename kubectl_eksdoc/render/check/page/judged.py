@@ -11,9 +11,7 @@ from kubectl_eksdoc.render.check.page.shown import Shown
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.html import Html, el, folded, lines, table
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import counted
 
 _ENDS: Mapping[Status, Cell] = {

@@ -20,10 +20,7 @@ from kubectl_eksdoc.render.check.page.unknown import unknown
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.html import put
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.pages import Section
-from kubectl_eksdoc.render.pages import called
-from kubectl_eksdoc.render.pages import framed
-from kubectl_eksdoc.render.pages import origin
+from kubectl_eksdoc.render.pages import Section, called, framed, origin
 from kubectl_eksdoc.render.since.screen import title
 from kubectl_eksdoc.render.text import rfc3339
 

@@ -11,8 +11,7 @@ from kubectl_eksdoc.render.check.brief import of_aws
 from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.tables import Column, Row
 from kubectl_eksdoc.render.text import counted
 
 _MOST = 100

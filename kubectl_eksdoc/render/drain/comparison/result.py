@@ -6,18 +6,10 @@ from typing import Annotated
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.drain.comparison import changes
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.render.result import ClusterResult
-from kubectl_eksdoc.render.result import Count
-from kubectl_eksdoc.render.result import Meta
-from kubectl_eksdoc.render.result import Moment
-from kubectl_eksdoc.render.result import Printed
-from kubectl_eksdoc.render.result import SubjectResult
-from kubectl_eksdoc.render.result import Text
-from kubectl_eksdoc.render.result import Texts
+from kubectl_eksdoc.render.result import ClusterResult, Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 
 _Value = Annotated[str, Meta(min_length=1)] | float | None
 _Given = str | float | bool | tuple[str, ...] | None

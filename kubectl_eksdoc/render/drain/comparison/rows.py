@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.baseline import BudgetOutline, TargetOutline
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     BudgetChange,
     Change,
@@ -21,10 +20,7 @@ from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figur
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, STATUS_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Cell
-from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.tables import Row
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
 
 _NO_TARGET = "no target"
 

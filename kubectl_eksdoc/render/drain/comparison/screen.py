@@ -9,11 +9,8 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import BudgetChange, Comp
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import plain
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.render.text import wrap
+from kubectl_eksdoc.render.tables import Drawn, plain
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _Beside = TypeVar("_Beside", TargetChange, BudgetChange)
 

@@ -8,8 +8,7 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.markdown import escape
-from kubectl_eksdoc.render.markdown import folded
+from kubectl_eksdoc.render.markdown import escape, folded
 from kubectl_eksdoc.render.tables import Drawn
 from kubectl_eksdoc.render.text import counted
 

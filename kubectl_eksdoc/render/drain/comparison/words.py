@@ -8,12 +8,7 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.since.screen import counts
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import joined
-from kubectl_eksdoc.render.text import age
-from kubectl_eksdoc.render.text import between
-from kubectl_eksdoc.render.text import duration
-from kubectl_eksdoc.render.text import rfc3339
+from kubectl_eksdoc.render.text import age, between, counted, duration, joined, rfc3339
 
 FIGURES = {
     Measure.NODES: "nodes to drain",

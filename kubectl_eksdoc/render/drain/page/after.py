@@ -10,8 +10,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages import command_list
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import listing
+from kubectl_eksdoc.render.text import counted, listing
 
 _MOST_PODS, _MOST_NODES = 200, 100
 """Of which so many names are listed."""

@@ -13,8 +13,7 @@ from kubectl_eksdoc.render.drain.page.axis import at, axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, lines, more
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import counted, duration
 
 NO_GROUP = "without a group"
 """Where the name of a group of nodes stands."""

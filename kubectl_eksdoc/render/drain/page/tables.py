@@ -11,8 +11,7 @@ from kubectl_eksdoc.render.drain.course import new_names
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
-from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.tables import Column, Drawn
 from kubectl_eksdoc.render.text import counted
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})

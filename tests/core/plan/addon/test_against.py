@@ -7,13 +7,10 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.plan.addon.against import against
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode

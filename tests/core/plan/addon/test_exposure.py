@@ -9,13 +9,10 @@ import pytest
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Asks
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import Probe
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.findings import Finding, Severity
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
+from kubectl_eksdoc.core.model.pods import Asks, Branch, Probe
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.usage import USED_BY, Fullest, Usage, usage

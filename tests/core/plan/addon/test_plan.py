@@ -9,18 +9,13 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.api_objects import with_value as with_at
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.pods import Asks
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import Probe
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.model.pods import Asks, Branch, Probe
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.merging import merged
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.plan.addon.expected import Update, Witness
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, merged

@@ -13,10 +13,8 @@ from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.pods import Calls, Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.registry import ALL

@@ -15,8 +15,7 @@ from kubectl_eksdoc.core.model.aws.insights import PASSING, READINESS, Insight
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.registry import ALL

@@ -12,10 +12,7 @@ from kubectl_eksdoc.core.model.check_codes import nodes, parts
 from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import BUDGETS
 from kubectl_eksdoc.core.plan.check.against import against
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish, plan_check

@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.core.model.findings import Status

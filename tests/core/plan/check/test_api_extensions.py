@@ -7,14 +7,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_usage import ApiService, Callee, DefinedVersion, Definition
 from kubectl_eksdoc.core.model.check_codes import extensions as codes
-from kubectl_eksdoc.core.model.api_usage import ApiService
-from kubectl_eksdoc.core.model.api_usage import Callee
-from kubectl_eksdoc.core.model.api_usage import DefinedVersion
-from kubectl_eksdoc.core.model.api_usage import Definition
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from tests.core.plan.check.of_cluster import facts, found, only

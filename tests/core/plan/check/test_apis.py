@@ -6,24 +6,23 @@ from collections.abc import Iterable
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_usage import ApiTold
-from kubectl_eksdoc.core.model.api_usage import Document
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.api_usage import Unread
-from kubectl_eksdoc.core.model.api_usage import Written
-from kubectl_eksdoc.core.model.api_usage import WrittenBy
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
+from kubectl_eksdoc.core.model.api_objects import Named
+from kubectl_eksdoc.core.model.api_usage import (
+    ApiTold,
+    Document,
+    KindTold,
+    Manifest,
+    Release,
+    Unread,
+    Written,
+    WrittenBy,
+    WrittenObject,
+)
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks import apis
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts

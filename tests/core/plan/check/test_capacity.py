@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.capacity import GP3, NODES_PER_GROUP, ON_DEMAND, QUOTAS, SPOT, Quota, Subnet
 from kubectl_eksdoc.core.model.check_codes import capacity as codes
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.pods import Calls
 from kubectl_eksdoc.core.rules.group_updates import surge, unavailable
 from kubectl_eksdoc.core.rules.upgrades.quotas import is_standard

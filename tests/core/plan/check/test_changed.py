@@ -6,8 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue, Update, UpdateHistory
 from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Happened, Revision
 from kubectl_eksdoc.core.model.findings import Subject

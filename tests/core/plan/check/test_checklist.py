@@ -14,14 +14,9 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_codes import nodes, programs
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import NodeClass
-from kubectl_eksdoc.core.model.cluster import NodePool
+from kubectl_eksdoc.core.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.checklist.listing import checklist

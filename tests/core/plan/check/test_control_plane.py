@@ -8,8 +8,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.insights import ERROR, ROLLBACK
 from kubectl_eksdoc.core.model.check_codes import control_plane as codes
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.core.rules.upgrades.path import ROLLBACK_CONDITIONS
 from tests.builders import a_node

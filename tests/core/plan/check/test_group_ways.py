@@ -10,10 +10,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import way_of
 from kubectl_eksdoc.core.plan.check.checks.grouped import groups

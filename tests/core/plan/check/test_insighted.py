@@ -15,8 +15,7 @@ from kubectl_eksdoc.core.model.aws.insights import (
 )
 from kubectl_eksdoc.core.model.check_codes import insights as codes
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from tests.core.plan.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
 
 ALL = (codes.INSIGHT_ERROR, codes.INSIGHT_WARNING, codes.INSIGHT_STALE, codes.INSIGHT_MISCONFIGURED)

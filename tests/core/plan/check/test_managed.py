@@ -7,15 +7,12 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
 from kubectl_eksdoc.core.model.check_codes import groups as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.pods import Toleration
 from tests.builders import a_budget, a_pod, pods
 from tests.core.plan.check.of_aws import (

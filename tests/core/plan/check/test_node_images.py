@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
 from kubectl_eksdoc.core.model.check_codes import groups as codes
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.way import Way

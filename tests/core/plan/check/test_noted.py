@@ -8,9 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import programs as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.gotchas import RELEASE_NOTES

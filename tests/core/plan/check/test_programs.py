@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
 from kubectl_eksdoc.core.model.check_codes import programs as codes
 from kubectl_eksdoc.core.plan.check.areas import Gate

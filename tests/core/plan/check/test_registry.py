@@ -10,17 +10,11 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model import codes, kinds, metadata_codes
-from kubectl_eksdoc.core.model.api_usage import ApiTold
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Unread
+from kubectl_eksdoc.core.model.api_usage import ApiTold, KindTold, Manifest, Unread
 from kubectl_eksdoc.core.model.check_codes import ALL as OWN
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import runtime as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Volume
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.model.workloads import CronJob, HostFiles

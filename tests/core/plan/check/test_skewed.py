@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import nodes as codes
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.core.model.pods import Calls
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts

@@ -8,11 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from kubectl_eksdoc.core.model.check_codes import nodes, programs
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import Suppression
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject, Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish, plan_check

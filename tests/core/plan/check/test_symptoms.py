@@ -12,11 +12,7 @@ from kubectl_eksdoc.core.model.check_codes import parts, programs
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import CODES, chosen, needs_of
 from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of, diagnosed

@@ -8,9 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import workloads as codes
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.workloads import Workload

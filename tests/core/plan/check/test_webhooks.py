@@ -9,9 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import extensions as codes
 from kubectl_eksdoc.core.model.cluster import Namespace
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service, Webhook, WebhookRule
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts

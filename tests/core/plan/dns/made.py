@@ -7,20 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import Runs
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.deployed import Inside
+from kubectl_eksdoc.core.model.pods import Container, Pod, Runs
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, PROPORTIONAL, DnsFacts, Inside
 from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
 from tests.builders import a_budget, a_cluster, a_node, a_pod
 

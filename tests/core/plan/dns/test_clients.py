@@ -9,10 +9,8 @@ import pytest
 
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.dns.deployed import KUBE_PROXY
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from tests.builders import a_pod

@@ -9,18 +9,12 @@ import pytest
 
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.network import EndpointSlice
 from kubectl_eksdoc.core.model.workloads import Autoscaler
-from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.deployed import Inside
-from kubectl_eksdoc.core.plan.dns.deployed import Notices
+from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL, DnsFacts, Inside, Notices
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from kubectl_eksdoc.core.plan.dns.shutdown import symptoms
 from tests.builders import a_node, ago

@@ -8,10 +8,9 @@ import pytest
 
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.pods import Container
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.dns.deployed import inside
-from kubectl_eksdoc.core.plan.dns.deployed import logs_of
+from kubectl_eksdoc.core.model.pods import Container
+from kubectl_eksdoc.core.plan.dns.deployed import inside, logs_of
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from tests.builders import ago
 from tests.core.plan.dns.made import (

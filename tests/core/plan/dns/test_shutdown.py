@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.coredns import Propagation
-from kubectl_eksdoc.core.plan.dns.shutdown import CLOSING_S
-from kubectl_eksdoc.core.plan.dns.shutdown import MARGIN_S
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown
-from kubectl_eksdoc.core.plan.dns.shutdown import arithmetic
-from kubectl_eksdoc.core.plan.dns.shutdown import budget
-from kubectl_eksdoc.core.plan.dns.shutdown import grace_for
-from kubectl_eksdoc.core.plan.dns.shutdown import propagation_s
+from kubectl_eksdoc.core.plan.dns.shutdown import (
+    CLOSING_S,
+    MARGIN_S,
+    Shutdown,
+    arithmetic,
+    budget,
+    grace_for,
+    propagation_s,
+)
 
 EKS = Shutdown(grace_s=30, lameduck_s=5)
 

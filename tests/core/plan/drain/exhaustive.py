@@ -11,8 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 
 
 class _State(NamedTuple):

@@ -17,8 +17,7 @@ from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.core.plan.drain.small_clusters import targets_of
 

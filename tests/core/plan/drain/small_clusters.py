@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.placement import HostPort, Placement, PodTerm, Requests, Spread
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
+from kubectl_eksdoc.core.model.pods import Pod, Toleration
 from kubectl_eksdoc.core.model.selectors import from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.plan.drain.choice.choosing import choose

@@ -13,8 +13,7 @@ from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bindin
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import relaxations
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.core.plan.drain.exhaustive import Search
 from tests.core.plan.drain.tiny_drains import Nodes, soonest_simulated, tiny

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import NodePool
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodePool
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.plan.drain.handoff.departure import instance_id

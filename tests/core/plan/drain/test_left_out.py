@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import LeftOut
+from kubectl_eksdoc.core.model.cluster import Cluster, LeftOut
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Lease
-from kubectl_eksdoc.core.model.cluster import Namespace
+from kubectl_eksdoc.core.model.cluster import Lease, Namespace
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service, Webhook, WebhookRule
 from kubectl_eksdoc.core.model.selectors import parse

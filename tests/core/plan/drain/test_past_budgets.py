@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Taint
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.versions import Version
@@ -21,8 +20,7 @@ from kubectl_eksdoc.core.plan.drain.nodes import remarks
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.targets import select
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import Scales
 from kubectl_eksdoc.errors import UsageError

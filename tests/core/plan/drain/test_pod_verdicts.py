@@ -6,15 +6,16 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Namespace
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.core.model.pods import DO_NOT_DISRUPT
-from kubectl_eksdoc.core.model.pods import MIRROR
-from kubectl_eksdoc.core.model.pods import SAFE_TO_EVICT
-from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import (
+    DO_NOT_DISRUPT,
+    MIRROR,
+    SAFE_TO_EVICT,
+    SYSTEM_CRITICAL_PRIORITY,
+    Volume,
+    VolumeKind,
+)
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import NodePool
-from kubectl_eksdoc.core.model.cluster import PriorityClass
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.cluster import NodePool, PriorityClass
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.model.pods import Pod

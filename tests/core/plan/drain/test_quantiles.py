@@ -23,8 +23,7 @@ from kubectl_eksdoc.core.plan.drain.duration.quantiles import (
 )
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_budget, a_workload, pods
 from tests.core.plan.drain.planning import plan_of

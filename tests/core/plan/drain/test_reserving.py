@@ -21,8 +21,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Reserved, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.core.plan.drain.grounds import ADMITTED, RENEWED, Drained, as_it_begins, drained, prepared, successor

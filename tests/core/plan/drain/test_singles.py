@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import HOSTNAME
 from kubectl_eksdoc.core.model.placement import HostPort, Placement, PodTerm, Requests
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.selectors import from_parts
 from kubectl_eksdoc.core.model.storage import Claim, StorageClass
 from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, settled
@@ -28,8 +26,7 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload, ago, pods
 from tests.core.plan.drain.planning import codes, finding, headroom, left, plan_of, target, verdict_of

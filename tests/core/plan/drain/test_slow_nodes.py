@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.handoff.offers import Option, Way
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import NodePool
+from kubectl_eksdoc.core.model.cluster import Cluster, NodePool
 from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy

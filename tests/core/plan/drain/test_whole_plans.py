@@ -10,21 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Lease
-from kubectl_eksdoc.core.model.cluster import NodePool
+from kubectl_eksdoc.core.model.cluster import Cluster, Lease, NodePool
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
-from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import bounds
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, SETTLE_S
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Reserved, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.core.plan.drain.small_clusters import a_policy, small, targets_of
 from tests.core.sim.test_drain import drains

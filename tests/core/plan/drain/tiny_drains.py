@@ -7,8 +7,7 @@ from math import inf
 from random import Random
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 
 Nodes = list[tuple[str, list[Move]]]

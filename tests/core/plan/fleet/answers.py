@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Said, Unanswered
 
 SEEN = "2026-11-20T08:51:00Z"

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.fleet import Member
-from kubectl_eksdoc.core.plan.fleet import KEYS
-from kubectl_eksdoc.core.plan.fleet import listed
-from kubectl_eksdoc.core.plan.fleet import named
+from kubectl_eksdoc.core.plan.fleet import KEYS, listed, named
 from kubectl_eksdoc.errors import UsageError
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"

@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Outcome
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
-from kubectl_eksdoc.core.plan.fleet import Lacking
-from kubectl_eksdoc.core.plan.fleet import Shared
-from kubectl_eksdoc.core.plan.fleet import summed
-from kubectl_eksdoc.core.plan.fleet import Row
-from kubectl_eksdoc.core.plan.fleet import Standing
+from kubectl_eksdoc.core.plan.fleet import FleetPlan, Lacking, Row, Shared, Standing, summed
 from tests.core.plan.fleet.answers import a_finding, a_member, an_answer, refused
 
 

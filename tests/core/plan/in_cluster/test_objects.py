@@ -5,15 +5,8 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.in_cluster import Errand
-from kubectl_eksdoc.core.plan.in_cluster import Fleet
-from kubectl_eksdoc.core.plan.in_cluster import is_ours
-from kubectl_eksdoc.core.plan.in_cluster import When
-from kubectl_eksdoc.core.plan.in_cluster import KINDS
-from kubectl_eksdoc.core.plan.in_cluster import objects
-from kubectl_eksdoc.core.plan.in_cluster import Avoided
-from kubectl_eksdoc.kube.journal.runs import PART_LABEL
-from kubectl_eksdoc.kube.journal.runs import RUN_LABEL
+from kubectl_eksdoc.core.plan.in_cluster import KINDS, Avoided, Errand, Fleet, When, is_ours, objects
+from kubectl_eksdoc.kube.journal.runs import PART_LABEL, RUN_LABEL
 from tests.core.plan.in_cluster.errands import an_errand
 
 RIGHTS = (Permission("list", kinds.NODES), Permission("get", kinds.CONFIG_MAPS, namespace="kube-system"))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.core.model.nodes import Node, Taint
-from kubectl_eksdoc.core.plan.in_cluster import Avoided
-from kubectl_eksdoc.core.plan.in_cluster import affinity
-from kubectl_eksdoc.core.plan.in_cluster import avoided
-from kubectl_eksdoc.core.plan.in_cluster import rooms
+from kubectl_eksdoc.core.plan.in_cluster import Avoided, affinity, avoided, rooms
 from tests.builders import a_node
 
 OS = {"kubernetes.io/os": "linux"}

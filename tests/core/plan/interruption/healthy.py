@@ -10,16 +10,12 @@ from kubectl_eksdoc.core.model.aws.queues import Figures, InterruptionTold, Queu
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, Setting
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, Node
-from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
-from kubectl_eksdoc.core.plan.interruption.repair import allow_statement
-from kubectl_eksdoc.core.plan.interruption.repair import pattern
-from kubectl_eksdoc.core.plan.interruption.repair import rights_policy
-from kubectl_eksdoc.core.rules import interruption as versions
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, plan_interruption
+from kubectl_eksdoc.core.plan.interruption.repair import allow_statement, pattern, rights_policy
+from kubectl_eksdoc.core.rules import interruption
 from tests.builders import a_cluster, a_node, a_pod
 
 PLACE = Place("111122223333", "eu-west-1", "aws", "prod")
@@ -47,7 +43,7 @@ def a_queue(**more: Any) -> Queue:
 
 
 def the_rules(version: str = "1.5.0") -> tuple[Rule, ...]:
-    kinds = versions.kinds_of(parse(version))
+    kinds = interruption.kinds_of(parse(version))
     return tuple(Rule(kind.short, PLACE.arn("events", f"rule/{kind.short}"), pattern(kind)) for kind in kinds)
 
 

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import RoleBy
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.interruption import Setting
+from kubectl_eksdoc.core.model.pods import Calls, RoleBy
 from kubectl_eksdoc.core.plan.interruption import installs
 from tests.builders import a_cluster, a_pod, a_workload
 

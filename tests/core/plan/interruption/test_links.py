@@ -7,22 +7,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.interruption.plan import Wish
-from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
-from kubectl_eksdoc.core.plan.interruption.repair import allow_statement
-from kubectl_eksdoc.core.plan.interruption.repair import key_statement
-from kubectl_eksdoc.core.plan.interruption.repair import pattern
-from kubectl_eksdoc.core.plan.interruption.repair import rights_policy
-from kubectl_eksdoc.core.plan.interruption.installs import effective
-from kubectl_eksdoc.core.plan.interruption.installs import upgrade
-from kubectl_eksdoc.core.rules import interruption as versions
+from kubectl_eksdoc.core.plan.interruption.installs import effective, upgrade
+from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
+from kubectl_eksdoc.core.plan.interruption.repair import allow_statement, key_statement, pattern, rights_policy
+from kubectl_eksdoc.core.rules import interruption
 from tests.builders import a_cluster
 from tests.core.plan.interruption.healthy import (
     ARN,
@@ -289,7 +282,7 @@ def test_a_rule_for_what_karpenter_only_logs_is_no_failure() -> None:
 
 
 def test_the_two_halves_are_two_verdicts_and_a_poll_proves_the_second_alone() -> None:
-    one = {**pattern(versions.SPOT), "resources": ["arn:aws:ec2:::instance/i-1"]}
+    one = {**pattern(interruption.SPOT), "resources": ["arn:aws:ec2:::instance/i-1"]}
     narrowed = with_rule("spot interruption", the_rules(), pattern=one)
     plan = planned(rules=narrowed)
     assert plan.to_queue["spot interruption"] is None and plan.to_queue["state change"] is True

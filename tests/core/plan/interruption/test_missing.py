@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, RolePolicies, Target
-from kubectl_eksdoc.core.plan.interruption.plan import Wish
-from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
-from kubectl_eksdoc.core.plan.interruption.plan import stack_name
-from kubectl_eksdoc.core.plan.interruption.repair import allow_statement
-from kubectl_eksdoc.core.plan.interruption.repair import helm_values
-from kubectl_eksdoc.core.plan.interruption.repair import key_statement
-from kubectl_eksdoc.core.plan.interruption.repair import rights_policy
-from kubectl_eksdoc.core.plan.interruption.repair import template
-from kubectl_eksdoc.core.plan.interruption.repair import steps
+from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption, stack_name
+from kubectl_eksdoc.core.plan.interruption.repair import (
+    allow_statement,
+    helm_values,
+    key_statement,
+    rights_policy,
+    steps,
+    template,
+)
 from kubectl_eksdoc.render.interruption.table import printed
 from tests.core.plan.interruption.healthy import (
     ARN,

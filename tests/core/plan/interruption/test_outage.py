@@ -9,18 +9,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, Notice
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import SpotEvent
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Taint
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
+from kubectl_eksdoc.core.model.pods import Pod, Toleration
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.outage import sentences
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.plan import plan_interruption
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, plan_interruption
 from kubectl_eksdoc.render.interruption.table import in_short
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
 from tests.core.plan.interruption.healthy import (

@@ -9,18 +9,10 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.affected import Judged
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.affected import choose
+from kubectl_eksdoc.core.model.pods import Calls, Container, Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect, Inside, Judged, choose
 from kubectl_eksdoc.core.plan.metadata.affected import inside as found_inside
-from kubectl_eksdoc.core.plan.metadata.programs import read
-from kubectl_eksdoc.core.plan.metadata.programs import Started
+from kubectl_eksdoc.core.plan.metadata.programs import Started, read
 from kubectl_eksdoc.core.rules.metadata_service import POD, Verdict, verdict
 from tests.builders import NOW, a_pod
 

@@ -10,10 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.metadata.plan import against
 from kubectl_eksdoc.core.plan.since.side import read_of
 from tests.render.metadata.made import plan

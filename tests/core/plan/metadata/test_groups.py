@@ -11,9 +11,7 @@ from kubectl_eksdoc.core.model.asked import Absent
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.cluster import NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node, NodeOwner
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import nodes_alike
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
+from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, MetadataFacts, nodes_alike
 from kubectl_eksdoc.core.rules.metadata_service import NESTED, Reach
 from tests.builders import a_cluster, a_node, with_classes
 

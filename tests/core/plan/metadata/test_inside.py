@@ -10,19 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Container
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.model.pods import Runs
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.affected import choose
-from kubectl_eksdoc.core.plan.metadata.affected import inside
-from kubectl_eksdoc.core.plan.metadata.affected import logs_of
-from kubectl_eksdoc.core.plan.metadata.affected import started_of
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.pods import Calls, Container, LogOf, Owner, Pod, Runs
+from kubectl_eksdoc.core.plan.metadata.affected import Inside, choose, inside, logs_of, started_of
 from kubectl_eksdoc.core.plan.metadata.programs import Started
 from tests.builders import NOW, a_pod
 

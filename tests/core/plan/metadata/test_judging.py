@@ -10,12 +10,8 @@ import pytest
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
+from kubectl_eksdoc.core.model.findings import Finding, Status, When
+from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.affected import Inside
 from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata

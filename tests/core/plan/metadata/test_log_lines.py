@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.plan.metadata.programs import LONGEST
-from kubectl_eksdoc.core.plan.metadata.programs import NOTHING
-from kubectl_eksdoc.core.plan.metadata.programs import LogLine
-from kubectl_eksdoc.core.plan.metadata.programs import log_lines
-from kubectl_eksdoc.core.plan.metadata.programs import read
-from kubectl_eksdoc.core.plan.metadata.programs import tells
+from kubectl_eksdoc.core.plan.metadata.programs import LONGEST, NOTHING, LogLine, log_lines, read, tells
 from tests.contracts.source import ROOT
 
 CORPUS = ROOT / "tests" / "data" / "metadata_log_lines.jsonl"

@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.programs import Need
-from kubectl_eksdoc.core.plan.metadata.programs import Needs
-from kubectl_eksdoc.core.plan.metadata.programs import Started
-from kubectl_eksdoc.core.plan.metadata.programs import needs_nothing
-from kubectl_eksdoc.core.plan.metadata.programs import needs_of
-from kubectl_eksdoc.core.plan.metadata.programs import never_asks
-from kubectl_eksdoc.core.plan.metadata.programs import program_of
-from kubectl_eksdoc.core.plan.metadata.programs import program_of_image
-from kubectl_eksdoc.core.plan.metadata.programs import programs
+from kubectl_eksdoc.core.model.pods import Calls, Pod
+from kubectl_eksdoc.core.plan.metadata.programs import (
+    Need,
+    Needs,
+    Started,
+    needs_nothing,
+    needs_of,
+    never_asks,
+    program_of,
+    program_of_image,
+    programs,
+)
 from tests.builders import a_pod
 
 LBC = "public.ecr.aws/eks/aws-load-balancer-controller:v2.13.0"

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
@@ -21,15 +20,10 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.cluster import NodeClass
-from kubectl_eksdoc.core.model.cluster import NodePool
+from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
-from kubectl_eksdoc.core.plan.metadata.sources import instance_of
-from kubectl_eksdoc.core.plan.metadata.sources import service_next
-from kubectl_eksdoc.core.plan.metadata.sources import service_now
+from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, MetadataFacts, instance_of, service_next, service_now
 from tests.builders import a_cluster, a_node, with_classes
 
 ID, AMI = "i-0123456789abcdef0", "ami-1"

@@ -11,24 +11,15 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
+from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.affected import Effect, Inside
 from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import OWN_ROLE
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.programs import read
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
-from kubectl_eksdoc.core.plan.metadata.plan import worth_a_look
-from kubectl_eksdoc.core.plan.metadata.programs import Started
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
+from kubectl_eksdoc.core.plan.metadata.programs import Started, read
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from tests.builders import a_pod
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import Cloud, cloud, ident

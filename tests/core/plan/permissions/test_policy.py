@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.plan.permissions import LONGEST
-from kubectl_eksdoc.core.plan.permissions import policies
-from kubectl_eksdoc.core.plan.permissions import size
-from kubectl_eksdoc.core.rules.iam import BY_ACTION
-from kubectl_eksdoc.core.rules.iam import Place
-from kubectl_eksdoc.core.rules.iam import resources
-from kubectl_eksdoc.core.rules.iam import types
+from kubectl_eksdoc.core.plan.permissions import LONGEST, policies, size
+from kubectl_eksdoc.core.rules.iam import BY_ACTION, Place, resources, types
 
 HELD = json.loads((Path(__file__).parents[3] / "data" / "iam" / "resource-types.json").read_text(encoding="utf-8"))
 ACTIONS = sorted({action for each in questions.ALL for action in each.actions})

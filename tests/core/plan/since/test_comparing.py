@@ -10,15 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.plan.since.changes import Asked
-from kubectl_eksdoc.core.plan.since.changes import Became
-from kubectl_eksdoc.core.plan.since.changes import FindingSince
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.plan.since.changes import Asked, Became, FindingSince
 from kubectl_eksdoc.core.plan.since.comparing import findings_since, since
 from kubectl_eksdoc.core.plan.since.side import Side
 from kubectl_eksdoc.errors import BaselineError

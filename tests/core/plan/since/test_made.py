@@ -6,18 +6,10 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.codes import ALL
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.core.plan.since.changes import outline_of
-from kubectl_eksdoc.core.plan.since.side import Of
-from kubectl_eksdoc.core.plan.since.side import made_earlier
-from kubectl_eksdoc.core.plan.since.changes import gist
-from kubectl_eksdoc.core.plan.since.side import Sameness
-from kubectl_eksdoc.core.plan.since.side import kinship
-from kubectl_eksdoc.core.plan.since.side import uids_of
+from kubectl_eksdoc.core.plan.since.changes import gist, outline_of
+from kubectl_eksdoc.core.plan.since.side import Of, Sameness, kinship, made_earlier, uids_of
 from tests.builders import a_budget, a_cluster, a_node
 
 FOUND = Finding(ALL[0], Severity.HIGH, Status.FAIL, Subject("Node", "old-0"), "it is so")

@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.plan.since.side import Kinship
-from kubectl_eksdoc.core.plan.since.side import Sameness
-from kubectl_eksdoc.core.plan.since.side import kinship
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.plan.since.side import Kinship, Sameness, kinship
 from tests.builders import NOW, a_budget, a_cluster, a_node
 
 SHOP = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")

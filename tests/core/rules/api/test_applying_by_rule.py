@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.entries import read, without_entries

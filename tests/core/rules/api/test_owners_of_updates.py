@@ -6,9 +6,7 @@ from functools import reduce
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, owner_of, read, without_entries
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of

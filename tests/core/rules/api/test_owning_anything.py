@@ -7,9 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts

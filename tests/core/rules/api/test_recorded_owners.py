@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.ownership import trees
 from kubectl_eksdoc.core.rules.api.ownership.entries import printed, read, without_entries
 from kubectl_eksdoc.core.rules.api.ownership.fields import Fields

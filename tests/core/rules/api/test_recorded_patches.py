@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.api_objects import Doc, without
 from kubectl_eksdoc.core.rules.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.core.rules.api.patches.merge import apply_merge
 from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused

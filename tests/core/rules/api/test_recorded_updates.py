@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.rules.api.ownership.entries import without_entries
 from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of

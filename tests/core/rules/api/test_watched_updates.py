@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.ownership.entries import without_entries
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of

@@ -5,11 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.corefile.parser import tokens
-from kubectl_eksdoc.core.rules.corefile.parser import without_comments
-from kubectl_eksdoc.core.rules.keeping import Digests
-from kubectl_eksdoc.core.rules.keeping import has_digest
-from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.core.rules.corefile.parser import tokens, without_comments
+from kubectl_eksdoc.core.rules.keeping import Digests, Keep, has_digest
 
 COREFILE = """\
 # the password is hunter2

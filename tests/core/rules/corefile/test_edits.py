@@ -8,13 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.rules.corefile.edits import NotEdited
-from kubectl_eksdoc.core.rules.corefile.edits import with_lameduck
-from kubectl_eksdoc.core.rules.corefile.parser import tokens
-from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.model.coredns import Corefile, Directive, Refusal
+from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
+from kubectl_eksdoc.core.rules.corefile.parser import parse, tokens
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, lameducks, refusals
 from tests import raw_facts
 from tests.core.for_each import for_each

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.keeping import MARK
-from kubectl_eksdoc.core.rules.keeping import Digests
-from kubectl_eksdoc.core.rules.keeping import is_digest
-from kubectl_eksdoc.core.rules.keeping import Keep
-from kubectl_eksdoc.core.rules.keeping import known_forms
+from kubectl_eksdoc.core.rules.keeping import MARK, Digests, Keep, is_digest, known_forms
 
 KEEP = Keep(Digests(b"a key"))
 

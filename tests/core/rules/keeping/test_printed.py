@@ -8,8 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_of
-from kubectl_eksdoc.core.rules.keeping import printed
-from kubectl_eksdoc.core.rules.keeping import printed_corefile
+from kubectl_eksdoc.core.rules.keeping import printed, printed_corefile
 from kubectl_eksdoc.render.addon.commands import given, printed_text
 
 COREFILE = """.:53 {

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.placement import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Toleration
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, Toleration, Volume, VolumeKind
 from kubectl_eksdoc.core.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.rules.scheduling import pod_affinity, spread

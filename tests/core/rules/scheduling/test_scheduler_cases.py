@@ -7,8 +7,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.rules.scheduling import (
     attach_limits,
     node_affinity,

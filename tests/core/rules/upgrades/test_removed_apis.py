@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.conversions import by_hand, convert, convertible
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import (

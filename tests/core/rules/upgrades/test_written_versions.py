@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_usage import Written
-from kubectl_eksdoc.core.model.api_usage import WrittenBy
+from kubectl_eksdoc.core.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
 from kubectl_eksdoc.core.rules.upgrades.written_versions import innocent, row_of, written
 

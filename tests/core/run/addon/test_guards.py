@@ -10,10 +10,8 @@ import pytest
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.pods import Asks
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import Probe
 from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.pods import Asks, Branch, Probe
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update

@@ -6,19 +6,21 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.run.dns import RESTART
-from kubectl_eksdoc.core.run.dns import judged
-from kubectl_eksdoc.core.run.dns import Stand
-from kubectl_eksdoc.core.run.dns import Taken
-from kubectl_eksdoc.core.run.dns import Told
-from kubectl_eksdoc.core.run.dns import Verified
-from kubectl_eksdoc.core.run.dns import Wanted
-from kubectl_eksdoc.core.run.dns import stand
-from kubectl_eksdoc.core.run.dns import Logged
-from kubectl_eksdoc.core.run.dns import Metrics
-from kubectl_eksdoc.core.run.dns import logged
-from kubectl_eksdoc.core.run.dns import metrics_of
-from kubectl_eksdoc.core.run.dns import metrics_port
+from kubectl_eksdoc.core.run.dns import (
+    RESTART,
+    Logged,
+    Metrics,
+    Stand,
+    Taken,
+    Told,
+    Verified,
+    Wanted,
+    judged,
+    logged,
+    metrics_of,
+    metrics_port,
+    stand,
+)
 from tests.builders import a_pod
 
 NEW, OLD, MD5 = "a" * 128, "b" * 128, "c" * 32

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster.controllers import Controller
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace

@@ -6,12 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.controllers import RETRY_S
-from kubectl_eksdoc.core.sim.cluster.controllers import Loop
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.controllers import RETRY_S, Agenda, Loop
+from kubectl_eksdoc.core.sim.cluster.store import Change, Key, Store
 
 THINGS = "things"
 

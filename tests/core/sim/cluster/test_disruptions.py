@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.rules.evictions import Answer, EvictionRequest
 from kubectl_eksdoc.core.sim.cluster.disruptions import disrupted
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions

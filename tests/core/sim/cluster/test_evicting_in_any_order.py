@@ -10,14 +10,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.evictions import EvictionRequest
 from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from tests.examples import examples

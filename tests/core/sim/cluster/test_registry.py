@@ -9,18 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.api_objects import without
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Names
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import rfc3339
-from kubectl_eksdoc.core.sim.cluster.store import by_resource
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.store import Item, Names, Store, by_resource, rfc3339
 
 START = datetime(2026, 11, 20, 8, 0, 0, 500_000, tzinfo=timezone.utc)
 FINALIZERS = st.lists(st.sampled_from(["a/x", "b/y"]), unique=True)

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from tests.core.sim.cluster.planes import NODES, PODS, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Expired
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Stale
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
+from kubectl_eksdoc.core.sim.cluster.store import Change, Expired, Key, Stale, Store, What
 
 RESOURCES = ("pods", "leases.coordination.k8s.io")
 KEYS: list[Key] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for name in ("x", "x-y", "x.y", "z")]

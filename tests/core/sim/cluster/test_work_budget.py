@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from kubectl_eksdoc.core.sim.cluster.controllers import Limits, WorkBudget
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.controllers import Limits
-from kubectl_eksdoc.core.sim.cluster.controllers import WorkBudget
+from kubectl_eksdoc.core.sim.cluster.store import Change, Key
 from kubectl_eksdoc.errors import UsageError
 from tests.core.sim.cluster.planes import a_plane, a_pod_doc, doc_of
 

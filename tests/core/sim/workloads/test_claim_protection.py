@@ -6,8 +6,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ClaimProtection
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Namespaces
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ClaimProtection, Namespaces
 from tests.core.sim.workloads.world import NAMESPACE, World
 
 CLAIMS, PODS = "persistentvolumeclaims", "pods"

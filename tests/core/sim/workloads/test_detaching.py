@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ATTACHMENTS
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import TAKES_S
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Detaching
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ATTACHMENTS, TAKES_S, Detaching
 from tests.core.sim.workloads.world import World
 
 CLAIMS, PODS, NODES = "persistentvolumeclaims", "pods", "nodes"

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Namespaces
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import PodGarbage
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage, Namespaces, PodGarbage
 from tests.core.sim.workloads.world import NAMESPACE, World, a_node, a_pod, names
 
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import EndedJobs
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import parsed
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import written
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import EndedJobs, parsed, written
 from kubectl_eksdoc.core.sim.cluster.workloads.jobs import Jobs
 from tests.core.sim.workloads.world import World, a_template, names, phase
 

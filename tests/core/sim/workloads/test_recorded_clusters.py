@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import moment
+from kubectl_eksdoc.core.sim.cluster.store import Change, moment
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import canonical
 from tests.core.sim.workloads.world import World, phase, recorded

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ClaimProtection
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ClaimProtection, Garbage
 from kubectl_eksdoc.core.sim.cluster.workloads.stateful_sets import StatefulSets
 from tests.core.sim.workloads.world import World, a_pod, a_template, a_workload, names, phase
 

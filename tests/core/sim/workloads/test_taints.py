@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import TaintEvictions
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints, TaintEvictions
 from tests.core.sim.workloads.world import World, a_node, a_pod
 
 TAINT = {"key": "example.com/out", "value": "yes", "effect": "NoExecute"}

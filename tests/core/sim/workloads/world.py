@@ -10,18 +10,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.controllers import Controller
-from kubectl_eksdoc.core.sim.cluster.controllers import Loop
-from kubectl_eksdoc.core.sim.cluster.store import Names
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import BUILT_IN
-from kubectl_eksdoc.core.sim.cluster.store import by_resource
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.sim.cluster.controllers import Agenda, Controller, Loop
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.store import BUILT_IN, Item, Names, Store, by_resource
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 
 START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)

@@ -8,9 +8,7 @@ import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION
-from kubectl_eksdoc.embedded.api.tables.custom import NoResult
-from kubectl_eksdoc.embedded.api.tables.custom import find
-from kubectl_eksdoc.embedded.api.tables.custom import printed
+from kubectl_eksdoc.embedded.api.tables.custom import NoResult, find, printed
 from kubectl_eksdoc.embedded.api.tables.table import table
 from tests.embedded.api.definitions import ESTABLISHED, a_definition
 from tests.embedded.api.tables.showing import CREATED, NOW, an_object

@@ -12,9 +12,7 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.tables.table import partial
-from kubectl_eksdoc.embedded.api.tables.table import partial_list
-from kubectl_eksdoc.embedded.api.tables.table import table
+from kubectl_eksdoc.embedded.api.tables.table import partial, partial_list, table
 from tests.fakes import recordings
 
 Doc = dict[str, Any]

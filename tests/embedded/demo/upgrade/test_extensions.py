@@ -8,9 +8,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import extensions, runtime, workloads
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check

@@ -13,12 +13,10 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath
 from kubectl_eksdoc.core.plan.addon.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS

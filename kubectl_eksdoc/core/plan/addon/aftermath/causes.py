@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.plan.addon.aftermath.origins import FROM_THE_BEGINNING, Origin, Past, Writer, had, origin_of
 from kubectl_eksdoc.core.plan.addon.expected import config_of
 from kubectl_eksdoc.core.plan.addon.fields import value_at

@@ -8,14 +8,11 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Because, Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold, Untouched

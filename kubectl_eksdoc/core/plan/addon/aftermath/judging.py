@@ -7,18 +7,11 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import addon_past_codes as codes
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Named, named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import (
     Aftermath,

@@ -8,13 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, at, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Around, cause_of, is_declared
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import (

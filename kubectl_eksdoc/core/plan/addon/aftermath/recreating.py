@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import ChangedField, Recreating
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, some_of
 from kubectl_eksdoc.core.plan.addon.usage import Usage

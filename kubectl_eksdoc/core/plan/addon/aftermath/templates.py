@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
 from kubectl_eksdoc.core.sim.cluster.store import moment

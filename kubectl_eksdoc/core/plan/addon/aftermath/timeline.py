@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import Template, Templates
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Unrecorded
 from kubectl_eksdoc.core.plan.addon.expected import EKS, config_of, owners_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts

@@ -7,14 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, in_order
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update

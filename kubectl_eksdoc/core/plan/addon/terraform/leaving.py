@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.judging import DECLARE, KEEP, LEAVE
 from kubectl_eksdoc.core.plan.addon.modes import Mode

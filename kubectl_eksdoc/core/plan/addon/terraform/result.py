@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.model.terraform import TerraformPlan
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.terraform.declared import Declared

@@ -9,11 +9,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan
 from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate

@@ -17,8 +17,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Status, Subject
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version

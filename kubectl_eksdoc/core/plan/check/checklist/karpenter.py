@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.cluster import NodeClass
-from kubectl_eksdoc.core.model.cluster import NodePool
-from kubectl_eksdoc.core.model.commands import patch, saved, shell
 from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.core.model.commands import patch, saved, shell
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version

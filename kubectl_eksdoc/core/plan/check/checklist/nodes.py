@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.asked import Confidence
+from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.nodes import GROUP_LABELS, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version

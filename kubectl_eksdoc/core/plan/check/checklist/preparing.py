@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.check_codes import programs as program_codes
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step

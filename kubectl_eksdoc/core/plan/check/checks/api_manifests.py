@@ -6,20 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.api_usage import Document
-from kubectl_eksdoc.core.model.api_usage import Manifest
-from kubectl_eksdoc.core.model.api_usage import Release
-from kubectl_eksdoc.core.model.api_usage import Unread
+from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release, Unread
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_namespace, shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.plan.check.checking import cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (
     follows,

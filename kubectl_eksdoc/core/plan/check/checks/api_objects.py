@@ -6,22 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.api_usage import KindTold
-from kubectl_eksdoc.core.model.api_usage import Written
-from kubectl_eksdoc.core.model.api_usage import WrittenBy
-from kubectl_eksdoc.core.model.api_usage import WrittenObject
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Confidence, Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
-from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.plan.check.checking import cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (

@@ -8,11 +8,7 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checking import cluster_of, unknown
 from kubectl_eksdoc.core.plan.check.checks.api_rewriting import follows, severity, sources

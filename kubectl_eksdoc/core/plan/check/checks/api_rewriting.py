@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, When
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.rules.upgrades.conversions import PLUGIN, by_hand, convertible
 from kubectl_eksdoc.core.rules.upgrades.conversions import convert as converting

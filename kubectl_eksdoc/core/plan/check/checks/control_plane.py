@@ -11,10 +11,7 @@ from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.check_codes import control_plane as codes
 from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_usage import ApiService, Callee, Definition
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import extensions as codes
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
-from kubectl_eksdoc.core.model.api_usage import ApiService
-from kubectl_eksdoc.core.model.api_usage import Callee
-from kubectl_eksdoc.core.model.api_usage import Definition
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.backends import KINDS, backends, endpoints_of

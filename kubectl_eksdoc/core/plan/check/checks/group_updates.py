@@ -10,10 +10,7 @@ from kubectl_eksdoc.core.model.aws.addons import Update
 from kubectl_eksdoc.core.model.check_codes import groups as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail
 from kubectl_eksdoc.core.model.check_codes import insights as codes
@@ -14,12 +14,7 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import programs as codes
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check, unread
 from kubectl_eksdoc.core.plan.check.checks.running import running

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Job, Workload
 
 _DEEPEST = 5

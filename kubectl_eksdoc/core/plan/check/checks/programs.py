@@ -12,11 +12,7 @@ from kubectl_eksdoc.core.model.check_codes import programs as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread

@@ -15,12 +15,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.check_codes import capacity as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread

@@ -13,15 +13,9 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import runtime as codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Volume, VolumeKind
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.model.workloads import HostFiles, Workload
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate

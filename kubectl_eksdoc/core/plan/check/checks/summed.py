@@ -16,9 +16,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts

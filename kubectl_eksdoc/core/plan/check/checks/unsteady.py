@@ -14,12 +14,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.check_codes import workloads as codes
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate

@@ -15,12 +15,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import extensions as codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.network import Webhook, WebhookRule
 from kubectl_eksdoc.core.model.selectors import EVERYTHING, Labels
@@ -29,8 +24,7 @@ from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.backends import KINDS, Backends, backends, endpoints_of
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import listed
-from kubectl_eksdoc.core.rules.replacement import NAMESPACE_NAME
-from kubectl_eksdoc.core.rules.replacement import guards_pod_creation
+from kubectl_eksdoc.core.rules.replacement import NAMESPACE_NAME, guards_pod_creation
 
 _CONFIGURATIONS = (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
 _SYSTEM, _NODE_LEASES = "kube-system", "kube-node-lease"

@@ -3,50 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from kubectl_eksdoc.core.model import dns_codes, kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
-from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, Scale
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.placed import wanted_replicas
-from collections.abc import Iterator
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model import dns_change_codes
+
+from kubectl_eksdoc.core.model import dns_change_codes, dns_codes, kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import in_order
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.addon.merging import differences, merged
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths, spelled
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.dns.change.placing import KEY as AFFINITY
 from kubectl_eksdoc.core.plan.dns.change.lameduck import Edited, edited, has_reload, not_starting
-from kubectl_eksdoc.core.plan.dns.change.placing import Landing
-from kubectl_eksdoc.core.plan.dns.change.placing import SPREAD
-from kubectl_eksdoc.core.plan.dns.change.placing import Lacking
-from kubectl_eksdoc.core.plan.dns.change.placing import Placed
-from kubectl_eksdoc.core.plan.dns.change.placing import budgeted
-from kubectl_eksdoc.core.plan.dns.change.placing import placed
-from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Wishes
+from kubectl_eksdoc.core.plan.dns.change.placing import KEY as AFFINITY
+from kubectl_eksdoc.core.plan.dns.change.placing import SPREAD, Lacking, Landing, Placed, budgeted, placed
+from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Scale, Wishes
 from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-
+from kubectl_eksdoc.core.plan.dns.judging.placed import wanted_replicas
 
 # Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
 #

@@ -6,33 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Directive
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM, Corefile, Directive, Refusal
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import Deployed
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed, DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
-from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
-from kubectl_eksdoc.core.plan.dns.shutdown import MARGIN_S
-from kubectl_eksdoc.core.plan.dns.shutdown import Budget
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown
-from kubectl_eksdoc.core.plan.dns.shutdown import arithmetic
-from kubectl_eksdoc.core.plan.dns.shutdown import budget
-from kubectl_eksdoc.core.plan.dns.shutdown import grace_for
-from kubectl_eksdoc.core.rules.corefile.edits import EKS
-from kubectl_eksdoc.core.rules.corefile.edits import NotEdited
-from kubectl_eksdoc.core.rules.corefile.edits import with_lameduck
+from kubectl_eksdoc.core.plan.dns.shutdown import (
+    DEFAULT_GRACE_S,
+    MARGIN_S,
+    Budget,
+    Shutdown,
+    arithmetic,
+    budget,
+    grace_for,
+)
+from kubectl_eksdoc.core.rules.corefile.edits import EKS, NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 from kubectl_eksdoc.core.rules.keeping import is_digest

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.placement import NodeTerm
-from kubectl_eksdoc.core.model.selectors import Requirement
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.coredns import LABEL, SYSTEM
 from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.core.model.placement import NodeTerm
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+from kubectl_eksdoc.core.model.selectors import Requirement
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.placed import SPOT
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.core.rules.scheduling.refusals import Filter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import LABEL
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
-from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused
-from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-
 
 # The affinity with which CoreDNS stays off Spot nodes, as a whole: the add-on's value replaces every default.
 #

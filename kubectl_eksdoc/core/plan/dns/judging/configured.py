@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SERVICE
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.missing_rights import allow
-from kubectl_eksdoc.core.model.versions import Version, parse
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.coredns import Import
-from kubectl_eksdoc.core.model.coredns import Refusal
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.dns.deployed import Deployed
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.rules.corefile.addresses import split_host_port
-from kubectl_eksdoc.core.rules.corefile.plugins import addresses
 import re
 from collections.abc import Iterator
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.durations import go_duration
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.dns.deployed import KUBE_PROXY
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
 
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import NAME, SERVICE, SYSTEM, Corefile, Import, Refusal
+from kubectl_eksdoc.core.model.durations import go_duration
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.missing_rights import allow
+from kubectl_eksdoc.core.model.versions import Version, parse
+from kubectl_eksdoc.core.plan.dns.deployed import KUBE_PROXY, Deployed, DnsFacts
+from kubectl_eksdoc.core.rules.corefile.addresses import split_host_port
+from kubectl_eksdoc.core.rules.corefile.plugins import addresses
 
 # On what the findings are, and the remedies that several of them share.
 
@@ -279,9 +247,9 @@ def _asking_ready(facts: DnsFacts) -> Remedy:
 #
 # In iptables and nftables mode kube-proxy deletes the UDP flows of an endpoint that it takes out (pkg/proxy/conntrack),
 # and lookups are lost where that comes late (kubernetes/kubernetes#125467, #129617). In IPVS mode a flow stays until it
-# has been idle for ipvs.udpTimeout, 300 s by default (#71514). NodeLocal DNSCache asks CoreDNS over TCP (force_tcp in its
-# usual Corefile); in IPVS mode pods ask it only where the kubelets' clusterDNS names it (kubernetes.io, nodelocaldns).
-# Confidence: medium, from the reports of users.
+# has been idle for ipvs.udpTimeout, 300 s by default (#71514). NodeLocal DNSCache asks CoreDNS over TCP (force_tcp in
+# its usual Corefile); in IPVS mode pods ask it only where the kubelets' clusterDNS names it (kubernetes.io,
+# nodelocaldns). Confidence: medium, from the reports of users.
 
 
 PROXY = Subject("ConfigMap", KUBE_PROXY.name, SYSTEM)

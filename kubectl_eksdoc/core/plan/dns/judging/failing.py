@@ -4,49 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import Runs
-from kubectl_eksdoc.core.model.coredns import SERVICE
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, PODS
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import pod_count
-from kubectl_eksdoc.core.plan.dns.deployed import Deployed
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.deployed import Inside
-from kubectl_eksdoc.core.plan.dns.judging import configured
-from kubectl_eksdoc.core.plan.dns.judging.configured import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.judging.configured import SERVED
-from kubectl_eksdoc.core.plan.dns.judging.configured import not_read
-from kubectl_eksdoc.core.plan.dns.judging.configured import place_elsewhere
-from kubectl_eksdoc.core.plan.dns.judging.configured import scale_to
-from kubectl_eksdoc.core.plan.dns.shutdown import together
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.dns.deployed import Deployed
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.leaving import ending
-from kubectl_eksdoc.core.plan.dns.judging.configured import CONFIG
-from kubectl_eksdoc.core.plan.dns.judging.configured import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.judging.configured import set_to
-from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
-from kubectl_eksdoc.core.rules.corefile.edits import EKS
 
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import SERVICE, SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, PODS
+from kubectl_eksdoc.core.model.pods import Pod, Runs, pod_count
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed, DnsFacts, Inside
+from kubectl_eksdoc.core.plan.dns.judging import configured
+from kubectl_eksdoc.core.plan.dns.judging.configured import (
+    CONFIG,
+    DEPLOYMENT,
+    SERVED,
+    not_read,
+    place_elsewhere,
+    scale_to,
+    set_to,
+)
+from kubectl_eksdoc.core.plan.dns.judging.leaving import ending
+from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S, together
+from kubectl_eksdoc.core.rules.corefile.edits import EKS
 
 OUT_OF_MEMORY = "OOMKilled"
 EKS_MEMORY = "170Mi"

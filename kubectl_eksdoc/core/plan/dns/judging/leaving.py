@@ -6,25 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.dns.deployed import Deployed
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.configured import CONFIG
-from kubectl_eksdoc.core.plan.dns.judging.configured import set_to
-from kubectl_eksdoc.core.plan.dns.shutdown import FASTEST_S
-from kubectl_eksdoc.core.plan.dns.shutdown import MARGIN_S
-from kubectl_eksdoc.core.plan.dns.shutdown import SLOWEST_S
-from kubectl_eksdoc.core.plan.dns.shutdown import Budget
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown
-from kubectl_eksdoc.core.plan.dns.shutdown import arithmetic
-from kubectl_eksdoc.core.plan.dns.shutdown import grace_for
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed, DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.configured import CONFIG, set_to
+from kubectl_eksdoc.core.plan.dns.shutdown import (
+    FASTEST_S,
+    MARGIN_S,
+    SLOWEST_S,
+    Budget,
+    Shutdown,
+    arithmetic,
+    grace_for,
+)
 
 ADVISED_BY_EKS_S = 30
 """EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds"; it

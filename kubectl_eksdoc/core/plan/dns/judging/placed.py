@@ -6,29 +6,24 @@ import math
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.deployed import Deployed
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.configured import DEPLOYMENT
-from kubectl_eksdoc.core.plan.dns.judging.configured import SET
-from kubectl_eksdoc.core.plan.dns.judging.configured import has_what_came_by_1_11
-from kubectl_eksdoc.core.plan.dns.judging.configured import not_read
-from kubectl_eksdoc.core.plan.dns.judging.configured import place_elsewhere
-from kubectl_eksdoc.core.plan.dns.judging.configured import scale_to
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed, DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.configured import (
+    DEPLOYMENT,
+    SET,
+    has_what_came_by_1_11,
+    not_read,
+    place_elsewhere,
+    scale_to,
+)
 
 ZONE = "topology.kubernetes.io/zone"
 NODES_EACH, CORES_EACH = 16, 256

@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import KEPT
-from kubectl_eksdoc.core.model.coredns import Propagation
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import SLACK_S
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import offset_s
-from kubectl_eksdoc.core.plan.dns.measuring.result import untold_s
-from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
-from kubectl_eksdoc.core.plan.dns.shutdown import FASTEST_S
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
 from kubectl_eksdoc.core.model import dns_measure_codes as codes
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SELECTOR
-from kubectl_eksdoc.core.model.coredns import SERVICE
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.coredns import KEPT
-from kubectl_eksdoc.core.model.coredns import TCP
-from kubectl_eksdoc.core.model.coredns import TRANSPORTS
-from kubectl_eksdoc.core.model.coredns import UDP
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import SLACK_S
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
-from kubectl_eksdoc.core.plan.dns.measuring.result import offset_s
-from kubectl_eksdoc.core.plan.dns.measuring.result import untold_s
+from kubectl_eksdoc.core.model.coredns import (
+    KEPT,
+    NAME,
+    SELECTOR,
+    SERVICE,
+    SYSTEM,
+    TCP,
+    TRANSPORTS,
+    UDP,
+    Counts,
+    Propagation,
+    Report,
+    Stream,
+)
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S, Happening, MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import SLACK_S, Measured, MeasuredZone, What, offset_s, untold_s
+from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, FASTEST_S
 from kubectl_eksdoc.core.plan.probes import left_finding
-
 
 # What a measurement tells of the shutdown budget: how long pods answered after they were told to end, and until when
 # clients still lost answers.

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from dataclasses import dataclass
-from enum import Enum
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import Target
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import missing_rights
-from kubectl_eksdoc.core.model.coredns import NAME
-from kubectl_eksdoc.core.model.coredns import SELECTOR
-from kubectl_eksdoc.core.model.coredns import SERVICE
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.model.coredns import Target
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.errors import UsageError
 import base64
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.coredns import MARKS
-from kubectl_eksdoc.core.model.coredns import MEASURE_LABEL
-from kubectl_eksdoc.core.plan.probes import Errand
-from kubectl_eksdoc.core.plan.probes import owner
-from kubectl_eksdoc.core.plan.probes import pod
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown, missing_rights
+from kubectl_eksdoc.core.model.coredns import (
+    MARKS,
+    MEASURE_LABEL,
+    NAME,
+    SELECTOR,
+    SERVICE,
+    SYSTEM,
+    DnsPod,
+    DnsService,
+    DnsStand,
+    DnsWorkload,
+    Stream,
+    Target,
+)
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.placing import Owner
+from kubectl_eksdoc.core.plan.probes import Errand, owner, pod
+from kubectl_eksdoc.errors import UsageError
 
 # From which node of each zone DNS is asked: one that stays, and better one on which no CoreDNS runs.
 #
@@ -184,11 +173,11 @@ def targets(service: DnsService, stand: DnsStand) -> tuple[Target, ...]:
 def _endpoints(service: DnsService, stand: DnsStand) -> Iterator[Target]:
     """Of the families that the service has: a pod's other address is nobody's way to DNS."""
     families = {_family(address) for address in service.addresses}
-    for pod in sorted(stand.pods, key=lambda pod: pod.name):
-        for address in pod.addresses:
+    for each in sorted(stand.pods, key=lambda each: each.name):
+        for address in each.addresses:
             known = stand.serving if not isinstance(stand.serving, Unknown) else {address}
-            if pod.ready and not pod.ended and address in known and _family(address) in families:
-                yield Target(f"{pod.name}-{_family(address)}", address, stand.port, pod.name)
+            if each.ready and not each.ended and address in known and _family(address) in families:
+                yield Target(f"{each.name}-{_family(address)}", address, stand.port, each.name)
 
 
 def absent_families(service: DnsService) -> dict[str, str]:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from enum import Enum
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsStand
 from dataclasses import dataclass, replace
 from datetime import datetime
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Zone
+from enum import Enum
 
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsStand, Report
+from kubectl_eksdoc.core.plan.dns.measuring.plan import Zone
 
 # When CoreDNS's pods were told to end, left the service, were gone, and when new ones came: seen once a second, by the
 # API server's clock.

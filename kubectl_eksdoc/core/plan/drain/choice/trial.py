@@ -12,8 +12,7 @@ from kubectl_eksdoc.core.plan.drain.order.rounds import coming_again
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Move, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 
 

@@ -9,8 +9,7 @@ from typing import TypeAlias
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, TargetOutline
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.since.changes import Asked
-from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import Asked, Since
 
 Value: TypeAlias = int | float | str | None
 """A figure of one plan; None where it has none."""

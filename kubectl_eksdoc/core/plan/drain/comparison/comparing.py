@@ -25,8 +25,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.since.changes import asked_differently
-from kubectl_eksdoc.core.plan.since.side import Sameness
-from kubectl_eksdoc.core.plan.since.side import kinship
+from kubectl_eksdoc.core.plan.since.side import Sameness, kinship
 from kubectl_eksdoc.errors import BaselineError
 
 ORDER = "order-file"

@@ -10,9 +10,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import named
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.since.side import Of
-from kubectl_eksdoc.core.plan.since.side import read_of
-from kubectl_eksdoc.core.plan.since.side import uids_of
+from kubectl_eksdoc.core.plan.since.side import Of, read_of, uids_of
 
 
 def as_baseline(of: Of, cluster: Cluster, plan: DrainPlan) -> Baseline:

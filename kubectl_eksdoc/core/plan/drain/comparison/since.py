@@ -9,11 +9,9 @@ from kubectl_eksdoc.core.model.codes import BY_NAME
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.plan.drain.comparison.sight import Sight
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.since.changes import Asked
-from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.core.plan.since.changes import Asked, Since
 from kubectl_eksdoc.core.plan.since.comparing import findings_since
-from kubectl_eksdoc.core.plan.since.side import Scope
-from kubectl_eksdoc.core.plan.since.side import Side
+from kubectl_eksdoc.core.plan.since.side import Scope, Side
 
 _CHOOSING = frozenset({"nodes", "selector", "nodegroup", "older-than"})
 """Options that say which nodes are meant."""

@@ -17,8 +17,7 @@ from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
 from kubectl_eksdoc.core.plan.drain.duration.generations import Supply, generations, stream_s
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.core.plan.drain.duration.wave_times import waves_s
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import apart_s
+from kubectl_eksdoc.core.sim.course import Terms, apart_s
 
 
 class Scarce(str, Enum):

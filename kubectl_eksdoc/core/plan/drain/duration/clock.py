@@ -16,8 +16,7 @@ from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.budgets import same_name_holds
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 
 SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""

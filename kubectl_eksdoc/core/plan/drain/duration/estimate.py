@@ -23,12 +23,7 @@ from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, burst
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Moved
-from kubectl_eksdoc.core.sim.course import Span
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Move, Moved, Reserved, Span, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 
 GOOD_ENOUGH = 1.02

@@ -10,11 +10,8 @@ from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
-from kubectl_eksdoc.core.rules.budgets import Computed
-from kubectl_eksdoc.core.rules.budgets import recompute
-from kubectl_eksdoc.core.sim.course import Watched
-from kubectl_eksdoc.core.sim.course import headroom
-from kubectl_eksdoc.core.sim.course import status_writes
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute
+from kubectl_eksdoc.core.sim.course import Watched, headroom, status_writes
 
 MOST_LINES = 8
 """Budgets of which it is computed: those with the most rounds."""

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.core.plan.drain.duration.luck import Time
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 
 _CERTAIN = 2.0
 """Standard deviations above its mean: a sum of many times is hardly ever more."""

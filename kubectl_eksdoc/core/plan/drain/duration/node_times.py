@@ -9,10 +9,7 @@ from functools import lru_cache
 from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import apart_s
-from kubectl_eksdoc.core.sim.course import hold_s
+from kubectl_eksdoc.core.sim.course import Move, Terms, apart_s, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 

@@ -24,12 +24,7 @@ from kubectl_eksdoc.core.plan.drain.duration.luck import Time
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Moved
-from kubectl_eksdoc.core.sim.course import Span
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Move, Moved, Reserved, Span, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 
 MOST_RUNS = 41

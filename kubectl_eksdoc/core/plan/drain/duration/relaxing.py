@@ -8,9 +8,7 @@ from types import MappingProxyType
 
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
-from kubectl_eksdoc.core.sim.course import Reserved
-from kubectl_eksdoc.core.sim.course import Terms
-from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.course import Reserved, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 
 

@@ -11,12 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, Clock
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, timed
@@ -25,8 +20,7 @@ from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.tasks import NEEDED, SOFT, Work
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
-from kubectl_eksdoc.core.sim.course import Move
-from kubectl_eksdoc.core.sim.course import Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 
 _PATIENCE_S = PATIENCE.total_seconds()
 _OURS = (NEEDED, SOFT)

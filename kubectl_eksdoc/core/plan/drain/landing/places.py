@@ -9,11 +9,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.placement import CPU

@@ -7,12 +7,7 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.manners import Means

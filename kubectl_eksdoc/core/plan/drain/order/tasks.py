@@ -16,8 +16,7 @@ from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 
 NEEDED = "needed: "
 """Prefix of limits that are not budgets: one backend a round of what replacements need."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import Volume
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Owner, Pod, Volume, VolumeKind
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import filters, pods

@@ -8,11 +8,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model import codes, commands, kinds
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
@@ -20,10 +16,8 @@ from kubectl_eksdoc.core.plan.drain.verdicts.assuming import finding_as_if_fixed
 from kubectl_eksdoc.core.plan.drain.verdicts.remedies import for_budget, touch_budget
 from kubectl_eksdoc.core.plan.drain.verdicts.said import unknown
 from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
-from kubectl_eksdoc.core.rules import budgets as arithmetic
-from kubectl_eksdoc.core.rules.evictions import Why
-from kubectl_eksdoc.core.rules.evictions import refused_by
-from kubectl_eksdoc.core.rules.evictions import uses_up
+from kubectl_eksdoc.core.rules import budgets
+from kubectl_eksdoc.core.rules.evictions import Why, refused_by, uses_up
 
 _BLOCKING = {
     BudgetVerdict.BLOCKED_FOREVER: codes.BUDGET_NEVER,
@@ -106,11 +100,11 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     counted = tuple([pod for pod in asked if uses_up(pod, budget) and not (several and pod.uid in several)])
     pods = survey.guards.pods(budget)
     result = _recomputed(survey, budget, pods)
-    recomputed = result.status if isinstance(result, arithmetic.Computed) else None
+    recomputed = result.status if isinstance(result, budgets.Computed) else None
     disagrees = recomputed is not None and recomputed != budget.status and not _lags(budget)
     allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
     blocked, code = _blocked(survey, budget, pods, allowed, disagrees)
-    holds = arithmetic.same_name_holds(budget, pods, survey.now)
+    holds = budgets.same_name_holds(budget, pods, survey.now)
     if holds and blocked is BudgetVerdict.BLOCKED_NOW and (later := _once_over(survey, budget, pods, holds)) > 0:
         allowed, blocked, code = later, None, None
     past = tuple([pod for pod in counted if pod.key in named]) if named and blocked is not None else ()
@@ -142,15 +136,15 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     return replace(judged, findings=findings) if findings else judged
 
 
-def _once_over(survey: Survey, budget: Budget, pods: Sequence[Pod], holds: Sequence[arithmetic.Hold]) -> int:
+def _once_over(survey: Survey, budget: Budget, pods: Sequence[Pod], holds: Sequence[budgets.Hold]) -> int:
     """How many disruptions it allows when its same-name holds have ended."""
     names = {hold.pod for hold in holds}
     disrupted = {name: granted for name, granted in budget.disrupted.items() if name not in names}
     result = _recomputed(survey, replace(budget, disrupted=disrupted), pods)
-    return result.status.allowed if isinstance(result, arithmetic.Computed) else 0
+    return result.status.allowed if isinstance(result, budgets.Computed) else 0
 
 
-def _held_by_name(judged: JudgedBudget, holds: Sequence[arithmetic.Hold]) -> tuple[Finding, ...]:
+def _held_by_name(judged: JudgedBudget, holds: Sequence[budgets.Hold]) -> tuple[Finding, ...]:
     """It blocks nothing: it passes, at a time that is known."""
     budget, names = judged.budget, ", ".join(hold.pod for hold in holds)
     return (
@@ -165,15 +159,15 @@ def _held_by_name(judged: JudgedBudget, holds: Sequence[arithmetic.Hold]) -> tup
     )
 
 
-def _recomputed(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> arithmetic.Recomputed:
+def _recomputed(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> budgets.Recomputed:
     if survey.cluster.unread(kinds.PODS):
-        return arithmetic.CannotTell(kinds.PODS.full_name, "it may select pods that are not known")
-    return arithmetic.recompute(budget, pods, survey.scales, survey.now)
+        return budgets.CannotTell(kinds.PODS.full_name, "it may select pods that are not known")
+    return budgets.recompute(budget, pods, survey.scales, survey.now)
 
 
 def _lags(budget: Budget) -> bool:
     """Its status was computed for another spec, or not at all: no news that it differs."""
-    return _behind(budget) or budget.condition_reason == arithmetic.SYNC_FAILED
+    return _behind(budget) or budget.condition_reason == budgets.SYNC_FAILED
 
 
 def _behind(budget: Budget) -> bool:
@@ -185,7 +179,7 @@ def _blocked(
 ) -> tuple[BudgetVerdict | None, Code | None]:
     """Why an eviction it must count is refused; the lasting reasons before the passing ones."""
     refusal = refused_by(budget)
-    if budget.condition_reason == arithmetic.SYNC_FAILED and refusal is not None:
+    if budget.condition_reason == budgets.SYNC_FAILED and refusal is not None:
         return BudgetVerdict.BLOCKED_FOREVER, codes.BUDGET_SYNC_FAILED
     verdict: BudgetVerdict | None = None
     if allowed <= 0 and _full_health(survey, budget, pods) <= 0:
@@ -208,7 +202,7 @@ def _full_health(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> int:
 
     A count that was made for another spec says nothing: 1 then, for it may allow one.
     """
-    full = arithmetic.full_health_allowed(budget, pods, survey.scales)
+    full = budgets.full_health_allowed(budget, pods, survey.scales)
     if full is not None:
         return full
     return 1 if _behind(budget) else budget.status.expected - budget.status.desired
@@ -229,9 +223,9 @@ def _why(
     """Its numbers in a sentence: those of its status, unless that was written for another spec."""
     status = recomputed if _behind(budget) and recomputed is not None else budget.status
     numbers = f"{budget.rule}: {status.current} healthy of {status.expected}, {status.desired} wanted"
-    note = arithmetic.rounding_note(budget, status.expected)
+    note = budgets.rounding_note(budget, status.expected)
     parts = [f"{numbers} ({note})" if note else numbers]
-    if budget.condition_reason == arithmetic.SYNC_FAILED:
+    if budget.condition_reason == budgets.SYNC_FAILED:
         parts = [f"{budget.rule}: the controller cannot compute it: {budget.condition_message or 'SyncFailed'}"]
     elif blocked is not None and _behind(budget):
         parts.append(f"status is of generation {budget.observed_generation}, the spec is {budget.generation}")
@@ -284,7 +278,7 @@ def _blocking_finding(survey: Survey, judged: JudgedBudget) -> tuple[Finding, ..
 
 
 def _other_findings(
-    survey: Survey, judged: JudgedBudget, result: arithmetic.Recomputed, disagrees: bool
+    survey: Survey, judged: JudgedBudget, result: budgets.Recomputed, disagrees: bool
 ) -> tuple[Finding, ...]:
     budget, found = judged.budget, []
     subject = Subject("PodDisruptionBudget", budget.name, budget.namespace)
@@ -300,7 +294,7 @@ def _other_findings(
                 remedy=(touch_budget(budget),),
             )
         )
-    if isinstance(result, arithmetic.CannotTell) and judged.counted:
+    if isinstance(result, budgets.CannotTell) and judged.counted:
         unread = survey.cluster.unread(kinds.PODS, *SCALED)
         if unread:
             question = "whether budgets' statuses match their pods"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model import commands, kinds
 from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 

@@ -8,11 +8,8 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
+from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Job
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import Survey

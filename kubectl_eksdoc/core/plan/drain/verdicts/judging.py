@@ -10,11 +10,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.spelling import matches
 from kubectl_eksdoc.core.plan.drain.manners import Manner, Means

@@ -10,15 +10,9 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.manners import Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import Balanced, Survey
@@ -27,9 +21,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging
 from kubectl_eksdoc.core.plan.drain.verdicts.jobs import loses_work, wait_for_job
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks
 from kubectl_eksdoc.core.plan.drain.verdicts.said import where as where
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.rules.replacement import returns_to_node
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement, returns_to_node
 
 READINESS_GATE_PREFIX = "target-health.elbv2.k8s.aws/"
 """Condition types the AWS Load Balancer Controller injects (its documentation, "pod readiness gate")."""

@@ -12,8 +12,7 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model import codes, commands
 from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.findings import Remedy, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict

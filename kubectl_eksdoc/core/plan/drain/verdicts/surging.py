@@ -9,8 +9,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.nodes import HOSTNAME
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import copies

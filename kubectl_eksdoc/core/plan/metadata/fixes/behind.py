@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Instance,
     MetadataOptions,
@@ -17,33 +17,14 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.commands import patch, shell
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.metadata import OnClass, OnInstances, SetOptions
 from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.sources import class_name
-from kubectl_eksdoc.core.plan.metadata.sources import instance_of
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import SetOptions
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import On
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import complaints
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import INSTANCE_OPTIONS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import INSTANCE_OPTIONS, NODE_CLASS, Blast, Fix, On, complaints
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike, class_name, instance_of
 from kubectl_eksdoc.core.rules.metadata_service import Reach, verdict
-from kubectl_eksdoc.core.model.commands import patch
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import On
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import complaints
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NODE_CLASS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
-
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -185,7 +166,8 @@ def _known(held: Mapping[K, T | Absent | Unknown], key: K) -> T | None:
 
 # Changing the instances as they run: nothing is replaced, and nothing of it outlives them.
 #
-# Source: botocore's model of EC2, ModifyInstanceMetadataOptions (what is not named stays; ``pending``, then ``applied``).
+# Source: botocore's model of EC2, ModifyInstanceMetadataOptions (what is not named stays; ``pending``, then
+# ``applied``).
 
 
 def on_instances(of: Behind) -> Fix | None:

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import behind
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import leaving
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import OWN_ROLE
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import RESTART_PODS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import on_class
+from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod, Effect
+from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind, leaving, on_class, on_instances
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import (
+    CARRIED_OUT,
+    CONTROLLER_FLAGS,
+    NAMES,
+    OWN_ROLE,
+    RESTART_PODS,
+    Choice,
+    Fix,
+)
 from kubectl_eksdoc.core.plan.metadata.fixes.on_groups import NO_TEMPLATE, new_group, new_group_by_eksctl, replaced
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import on_instances
 from kubectl_eksdoc.core.plan.metadata.fixes.on_pods import on_pods
 from kubectl_eksdoc.core.plan.metadata.fixes.on_templates import on_group_template, on_scaling_template
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.aws.machines import NodeGroup
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CARRIED_OUT
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-
 
 _CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
 

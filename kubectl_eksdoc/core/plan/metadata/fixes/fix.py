@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.metadata import Act
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.core.model.findings import Remedy, When
+from kubectl_eksdoc.core.model.metadata import Act
 
 INSTANCE_OPTIONS = "instance-options"
 CONTROLLER_FLAGS = "controller-flags"

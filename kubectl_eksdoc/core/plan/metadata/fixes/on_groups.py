@@ -11,12 +11,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.commands import file_of, shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import On
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import complaints
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NEW_GROUP
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import REPLACE_NODES
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import NEW_GROUP, REPLACE_NODES, Blast, Fix, On, complaints
 from kubectl_eksdoc.core.plan.metadata.fixes.on_templates import template_data
 from kubectl_eksdoc.core.rules.metadata_service import POD, REQUIRED
 

@@ -12,24 +12,11 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.commands import kubectl, resource_word, shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.pods import RoleBy
-from kubectl_eksdoc.core.plan.metadata.affected import AGAIN
-from kubectl_eksdoc.core.plan.metadata.affected import AffectedPod
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import Where
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import OWN_ROLE
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import RESTART_PODS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
-from kubectl_eksdoc.core.plan.metadata.programs import Given
-from kubectl_eksdoc.core.plan.metadata.programs import Need
-from kubectl_eksdoc.core.plan.metadata.programs import Started
-from kubectl_eksdoc.core.plan.metadata.programs import needs_of
-from kubectl_eksdoc.core.plan.metadata.programs import program_of
-from kubectl_eksdoc.core.plan.metadata.programs import program_of_image
+from kubectl_eksdoc.core.model.pods import Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.affected import AGAIN, AffectedPod, Effect
+from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, Where
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Blast, Fix
+from kubectl_eksdoc.core.plan.metadata.programs import Given, Need, Started, needs_of, program_of, program_of_image
 
 _HASH = "pod-template-hash"
 _AGENT = "eks-pod-identity-agent"

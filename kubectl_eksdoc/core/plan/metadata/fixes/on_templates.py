@@ -24,11 +24,7 @@ from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.metadata import OnTemplate
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import On
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import complaints
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import TEMPLATE_VERSION
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import TEMPLATE_VERSION, Blast, Fix, On, complaints
 
 _VERSION = '"$VERSION"'
 _AS_CODE = (

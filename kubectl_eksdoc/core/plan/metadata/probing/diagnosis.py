@@ -20,9 +20,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Family
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.metadata import Seen
+from kubectl_eksdoc.core.model.metadata import Family, Report, Seen
 from kubectl_eksdoc.core.plan.metadata.probing.outcomes import Outcome, Way, outcome
 from kubectl_eksdoc.core.rules.metadata_service import NESTED, REQUIRED, Reach
 

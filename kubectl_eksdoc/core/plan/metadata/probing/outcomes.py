@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Seen
-from kubectl_eksdoc.core.model.metadata import Step
+from kubectl_eksdoc.core.model.metadata import Ask, Seen, Step
 
 OK, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.metadata import CONTAINER
-from kubectl_eksdoc.core.model.metadata import PROBE_LABEL
-from kubectl_eksdoc.core.model.metadata import Network
-from kubectl_eksdoc.core.plan.probes import Errand
-from kubectl_eksdoc.core.plan.probes import owner
-from kubectl_eksdoc.core.plan.probes import pod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.errors import UsageError
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.metadata import CONTAINER, PROBE_LABEL, Network
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.probes import Errand, owner, pod
+from kubectl_eksdoc.errors import UsageError
 
 # The script that the probe's pods run. It needs a POSIX shell and curl; busybox's wget cannot send a PUT.
 #
-# It asks for the id of the instance and nothing else: no credentials, and the token is not printed. The request without a
-# token counts in CloudWatch as MetadataNoToken, or as MetadataNoTokenRejected.
+# It asks for the id of the instance and nothing else: no credentials, and the token is not printed. The request without
+# a token counts in CloudWatch as MetadataNoToken, or as MetadataNoTokenRejected.
 
 
 CONNECT_S, ANSWER_S = 2, 3

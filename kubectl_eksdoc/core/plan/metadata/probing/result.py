@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.asked import missing_rights
-from kubectl_eksdoc.core.model.metadata import Network
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import Owner
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Likes
-from kubectl_eksdoc.core.plan.metadata.probing.pods import likes
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.pods import ProbePod
-from kubectl_eksdoc.core.plan.metadata.probing.pods import probe_pods
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
 from kubectl_eksdoc.core.model import metadata_probe_codes as codes
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Remedy
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.findings import in_order
-from kubectl_eksdoc.core.model.metadata import Family
-from kubectl_eksdoc.core.model.metadata import Network
-from kubectl_eksdoc.core.plan.metadata.probing.pods import NOTHING_TO_ASK
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.core.model.metadata import Family, Network
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placing import Owner
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, Diagnosis, diagnosis
+from kubectl_eksdoc.core.plan.metadata.probing.pods import NOTHING_TO_ASK, Likes, Manner, ProbePod, likes, probe_pods
 from kubectl_eksdoc.core.plan.probes import left_finding
 from kubectl_eksdoc.core.rules.metadata_service import Reach
-
 
 # What a probe would make, before anything is made.
 

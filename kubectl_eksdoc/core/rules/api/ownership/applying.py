@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.duplicates import Duplicate, duplicate_in

@@ -7,9 +7,7 @@ resource's strategy and admission change anything, so values those set belong to
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.ownership.capping import capped
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.entries import (

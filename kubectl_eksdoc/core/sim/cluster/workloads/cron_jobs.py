@@ -15,19 +15,10 @@ from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.rules.schedules import Every, InvalidSchedule, Schedule
 from kubectl_eksdoc.core.sim.cluster import store
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import later
-from kubectl_eksdoc.core.sim.cluster.store import moment
-from kubectl_eksdoc.core.sim.cluster.store import rfc3339
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import JOBS
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import finished_as
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, later, moment, rfc3339
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import JOBS, finished_as
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index, keys_of_owner, reference_to
 
 CRON_JOBS = store.CRON_JOBS.full_name
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"

@@ -6,51 +6,31 @@ upstream's delay between attempts is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
 from kubectl_eksdoc.core.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm
 from kubectl_eksdoc.core.model.selectors import Requirement
 from kubectl_eksdoc.core.sim.cluster.pod_admission import NOT_READY, UNREACHABLE
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import node_of
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import NO_EXECUTE
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import NO_SCHEDULE
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import all_tolerated
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import taints_of
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
-from collections.abc import Iterable, Mapping
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import Revisions
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import hash_in
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
-
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index, Selectors, claimed, keys_of_owner, may_be_adopted
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import (
+    HASH_LABEL,
+    Revisions,
+    Templates,
+    hash_in,
+    labels_of,
+    node_of,
+)
 
 # On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
 #
@@ -183,7 +163,7 @@ class Rollout:
     now: datetime
 
     def is_new(self, pod: Item) -> bool:
-        labels = pods.labels_of(pod.doc)
+        labels = templates.labels_of(pod.doc)
         if self.generation and labels.get(GENERATION_LABEL) == self.generation:
             return True
         return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
@@ -233,7 +213,7 @@ class Rollout:
         return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
 
     def _available(self, pod: Item) -> bool:
-        return pods.is_available(pod.doc, self.min_ready_s, self.now)
+        return templates.is_available(pod.doc, self.min_ready_s, self.now)
 
 
 def rollout_of(owner: Item, hash_: str, nodes: int, now: datetime) -> Rollout:
@@ -243,7 +223,7 @@ def rollout_of(owner: Item, hash_: str, nodes: int, now: datetime) -> Rollout:
     away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
     return Rollout(
         hash=hash_,
-        generation=pods.annotations_of(owner.doc).get(GENERATION_ANNOTATION, ""),
+        generation=templates.annotations_of(owner.doc).get(GENERATION_ANNOTATION, ""),
         min_ready_s=int(owner.doc["spec"].get("minReadySeconds") or 0),
         most_away=away if away or beside else 1,
         most_beside=beside,
@@ -260,7 +240,7 @@ _ByNode = Mapping[str, list[Item]]
 class DaemonSets:
     """A `Controller`; keys are those of DaemonSets."""
 
-    resources = (DAEMON_SETS, pods.PODS, NODES)
+    resources = (DAEMON_SETS, templates.PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -284,7 +264,7 @@ class DaemonSets:
         if item is None:
             return None
         selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.DAEMON_SETS, selector, pods.PODS)
+        own = claimed(self._registry, self._index, item, kinds.DAEMON_SETS, selector, templates.PODS)
         held = self._revisions.of(item, selector)
         latest = self._revisions.latest(item, held, _known_hash(item, own))
         by_node = _by_node(own)
@@ -295,7 +275,7 @@ class DaemonSets:
             self._manage(item, by_node, nodes, rollout)
             if _strategy(item) == "RollingUpdate":
                 self._update(item, rollout)
-        live = {pods.labels_of(pod.doc).get(HASH_LABEL) for pod in own}
+        live = {templates.labels_of(pod.doc).get(HASH_LABEL) for pod in own}
         self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
         return self._report(item, by_node, nodes, rollout)
 
@@ -310,7 +290,7 @@ class DaemonSets:
             yield item.key
 
     def _would_adopt(self, pod: Item) -> Iterable[Key]:
-        labels = pods.labels_of(pod.doc)
+        labels = templates.labels_of(pod.doc)
         for item in self._registry.store.list(DAEMON_SETS, pod.key[0]):
             if self._selectors.of(item.doc["spec"].get("selector")).matches(labels):
                 yield item.key
@@ -332,12 +312,12 @@ class DaemonSets:
                 gone += there
         for name, there in by_node.items():
             if name not in names:
-                gone += [pod for pod in there if not pods.node_of(pod.doc)]
+                gone += [pod for pod in there if not templates.node_of(pod.doc)]
         self._sync(item, [pod for pod in gone if not pod.leaving], missing, rollout)
 
     def _update(self, item: Item, rollout: Rollout) -> None:
         """One step of a rolling update, from what there is now."""
-        by_node = _by_node(self._index.controlled(item.uid, pods.PODS))
+        by_node = _by_node(self._index.controlled(item.uid, templates.PODS))
         wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._places.of(item, node.doc).wanted]
         if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
             gone, beside = rollout.steps({name: by_node.get(name, []) for name in wanting})
@@ -346,9 +326,9 @@ class DaemonSets:
     def _sync(self, item: Item, gone: list[Item], missing: list[str], rollout: Rollout) -> None:
         namespace = item.key[0]
         for name in missing[:BURST]:
-            self._registry.create(pods.PODS, self._pod(item, name, rollout), namespace)
+            self._registry.create(templates.PODS, self._pod(item, name, rollout), namespace)
         for pod in gone[:BURST]:
-            current = self._registry.store.get(pods.PODS, pod.key)
+            current = self._registry.store.get(templates.PODS, pod.key)
             if current is not None and current.uid == pod.uid:
                 self._registry.delete(current)
 
@@ -384,8 +364,8 @@ class DaemonSets:
                 continue
             there += 1
             oldest = _oldest_first(own)[0]
-            left_s = pods.available_in(oldest.doc, rollout.min_ready_s, rollout.now)
-            ready += pods.is_ready(oldest.doc)
+            left_s = templates.available_in(oldest.doc, rollout.min_ready_s, rollout.now)
+            ready += templates.is_ready(oldest.doc)
             available += left_s == 0.0
             updated += rollout.is_new(oldest)
             if left_s:
@@ -414,8 +394,8 @@ def _by_node(own: Iterable[Item]) -> dict[str, list[Item]]:
 
 def _surplus(there: list[Item], rollout: Rollout) -> list[Item]:
     """Pods that ended, and all but the oldest; where new ones come first, an old and a new one may be there."""
-    ended = [pod for pod in there if pods.is_finished(pod.doc)]
-    running = [pod for pod in there if not pods.is_finished(pod.doc) and not pod.leaving]
+    ended = [pod for pod in there if templates.is_finished(pod.doc)]
+    running = [pod for pod in there if not templates.is_finished(pod.doc) and not pod.leaving]
     if not rollout.most_beside:
         return ended + _oldest_first(running)[1:]
     new = [pod for pod in running if rollout.is_new(pod)]
@@ -428,7 +408,7 @@ def _oldest_first(own: list[Item]) -> list[Item]:
     return sorted(
         own,
         key=lambda pod: (
-            not pods.node_of(pod.doc),
+            not templates.node_of(pod.doc),
             str(pod.doc["metadata"].get("creationTimestamp") or ""),
             pod.key[1],
         ),
@@ -441,9 +421,9 @@ def _strategy(item: Item) -> str:
 
 def _known_hash(item: Item, own: Iterable[Item]) -> str:
     """By which the controller that was here before called the template: that of pods of the same generation."""
-    generation = pods.annotations_of(item.doc).get(GENERATION_ANNOTATION)
+    generation = templates.annotations_of(item.doc).get(GENERATION_ANNOTATION)
     for pod in own:
-        labels = pods.labels_of(pod.doc)
+        labels = templates.labels_of(pod.doc)
         if generation and labels.get(GENERATION_LABEL) == generation and labels.get(HASH_LABEL):
             return labels[HASH_LABEL]
     return ""

@@ -7,44 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import moment
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import Limits
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import counted
-from collections.abc import Iterable, Sequence
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import REVISION
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import Generations
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import controller_of
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import REPLICA_SETS
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import DESIRED
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import Limits
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import Sizes
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import counted
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import limits_of
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import noted
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import rolled
-from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import scaled_sizes
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.sim.cluster.registry import Registry, condition
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What, moment
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import (
+    Index,
+    Selectors,
+    claimed,
+    controller_of,
+    keys_of_owner,
+    may_be_adopted,
+)
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import REPLICA_SETS, wanted
+from kubectl_eksdoc.core.sim.cluster.workloads.rollouts import (
+    DESIRED,
+    REVISION,
+    Generations,
+    Limits,
+    Sizes,
+    counted,
+    limits_of,
+    noted,
+    rolled,
+    scaled_sizes,
+)
 
 # The status of a Deployment: its counts, and the conditions Available, Progressing and ReplicaFailure.
 #
@@ -202,7 +191,7 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 class Deployments:
     """A `Controller`; keys are those of Deployments."""
 
-    resources = (DEPLOYMENTS, REPLICA_SETS, pods.PODS)
+    resources = (DEPLOYMENTS, REPLICA_SETS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -214,7 +203,7 @@ class Deployments:
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == DEPLOYMENTS:
             return () if self._writing else (change.item.key,)
-        if change.item.resource == pods.PODS:
+        if change.item.resource == templates.PODS:
             return self._waiting_for(change) if change.what is What.DELETED else ()
         owners = keys_of_owner(change, kinds.DEPLOYMENTS)
         return (*owners, *self._would_adopt(change.item)) if may_be_adopted(change) else owners
@@ -249,7 +238,7 @@ class Deployments:
                     yield held.key
 
     def _would_adopt(self, item: Item) -> Iterable[Key]:
-        labels = pods.labels_of(item.doc)
+        labels = templates.labels_of(item.doc)
         for each in self._registry.store.list(DEPLOYMENTS, item.key[0]):
             if self._selectors.of(each.doc["spec"].get("selector")).matches(labels):
                 yield each.key
@@ -305,7 +294,7 @@ class Deployments:
         return self._report(item, latest, old, limits)
 
     def _runs(self, item: Item) -> bool:
-        return any(not pods.is_finished(pod.doc) for pod in self._index.controlled(item.uid, pods.PODS))
+        return any(not templates.is_finished(pod.doc) for pod in self._index.controlled(item.uid, templates.PODS))
 
     def _latest(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> tuple[Item, Item]:
         """The deployment and the ReplicaSet of its template, made if it is missing."""
@@ -335,10 +324,10 @@ class Deployments:
 
     def _revised(self, item: Item, new: Item) -> Item:
         """With the revision of its newest ReplicaSet."""
-        revision = pods.annotations_of(new.doc).get(REVISION)
-        if revision is None or pods.annotations_of(item.doc).get(REVISION) == revision:
+        revision = templates.annotations_of(new.doc).get(REVISION)
+        if revision is None or templates.annotations_of(item.doc).get(REVISION) == revision:
             return item
-        annotations = {**pods.annotations_of(item.doc), REVISION: revision}
+        annotations = {**templates.annotations_of(item.doc), REVISION: revision}
         return self._written(item, with_value(item.doc, ("metadata", "annotations"), annotations))
 
     def _conditioned(self, item: Item, new: Doc) -> Item:

@@ -6,35 +6,17 @@ Kubernetes v1.36. The annotation with the time of the last change says when the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.store import Item
 from collections import defaultdict
-from collections.abc import Iterable
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
-
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index, keys_of_owner, reference_to
 
 # Endpoints of a Service: what one says of a pod, and the ports it is reached at.
 #
@@ -48,7 +30,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 def addresses(pod: Doc, family: str) -> list[str]:
     """Those of the family; of a pod that has ended none."""
-    if pods.is_finished(pod):
+    if templates.is_finished(pod):
         return []
     status = pod.get("status") or {}
     held = [each["ip"] for each in status.get("podIPs") or () if each.get("ip")]
@@ -59,7 +41,7 @@ def addresses(pod: Doc, family: str) -> list[str]:
 
 def endpoint(pod: Item, service: Doc, found: list[str], zone: str | None) -> Doc:
     """The endpoint of a pod; terminating ones serve as long as they are ready."""
-    serving, terminating = pods.is_ready(pod.doc), pod.leaving
+    serving, terminating = templates.is_ready(pod.doc), pod.leaving
     ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
     made: Doc = {
         "addresses": found,
@@ -201,7 +183,7 @@ class Memberships:
 
     def of(self, pod: Item) -> list[Key]:
         """The Services that select it."""
-        labels = pods.labels_of(pod.doc)
+        labels = templates.labels_of(pod.doc)
         return [
             key
             for pair in labels.items()
@@ -226,8 +208,8 @@ def _seen(pod: Item) -> tuple[object, ...]:
     """All of a pod that its endpoints show."""
     status = pod.doc.get("status") or {}
     ips = status.get("podIPs") or status.get("podIP")
-    shown = (ips, pods.labels_of(pod.doc), pods.node_of(pod.doc), pod.doc["spec"].get("hostname"))
-    return (*shown, pods.is_ready(pod.doc), pods.is_finished(pod.doc), pod.leaving)
+    shown = (ips, templates.labels_of(pod.doc), templates.node_of(pod.doc), pod.doc["spec"].get("hostname"))
+    return (*shown, templates.is_ready(pod.doc), templates.is_finished(pod.doc), pod.leaving)
 
 
 SERVICES, NODES = kinds.SERVICES.full_name, kinds.NODES.full_name
@@ -255,7 +237,7 @@ class _Known(NamedTuple):
 class EndpointSlices:
     """A `Controller`; keys are those of Services."""
 
-    resources = (SERVICES, pods.PODS, NODES, SLICES)
+    resources = (SERVICES, templates.PODS, NODES, SLICES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -273,7 +255,7 @@ class EndpointSlices:
             return (item.key,)
         if item.resource == SLICES:
             return () if self._writing else keys_of_owner(change, kinds.SERVICES)
-        if item.resource == pods.PODS:
+        if item.resource == templates.PODS:
             return self._memberships.concerned(change)
         if change.before is not None and change.what is What.MODIFIED and _zone(change.before) == _zone(item):
             return ()
@@ -335,7 +317,7 @@ class EndpointSlices:
         seen: dict[str, _Known] = {}
         found: dict[_Ports, dict[str, Doc]] = {}
         for pod in own:
-            node = self._registry.store.get(NODES, ("", pods.node_of(pod.doc)))
+            node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
             zone = _zone(node) if node is not None else None
             held = known.get(pod.uid + family)
             if held is None or held.pod is not pod or held.zone != zone or held.spec is not service["spec"]:
@@ -380,7 +362,7 @@ def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
 
 def _labels(service: Doc) -> dict[str, str]:
     """Those of the service, and by whom the slice is kept and for whom."""
-    kept = {key: value for key, value in pods.labels_of(service).items() if key not in (MANAGED_BY, SERVICE_NAME)}
+    kept = {key: value for key, value in templates.labels_of(service).items() if key not in (MANAGED_BY, SERVICE_NAME)}
     kept.pop(HEADLESS, None)
     if service["spec"].get("clusterIP") == "None":
         kept[HEADLESS] = ""
@@ -388,7 +370,7 @@ def _labels(service: Doc) -> dict[str, str]:
 
 
 def _managed(item: Item) -> bool:
-    return pods.labels_of(item.doc).get(MANAGED_BY) == MANAGER
+    return templates.labels_of(item.doc).get(MANAGED_BY) == MANAGER
 
 
 def _family(item: Item) -> str:
@@ -396,7 +378,7 @@ def _family(item: Item) -> str:
 
 
 def _zone(node: Item) -> str | None:
-    return pods.labels_of(node.doc).get(ZONE)
+    return templates.labels_of(node.doc).get(ZONE)
 
 
 def _frozen(ports: Iterable[Doc] | None) -> _Ports:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.sim.cluster.controllers import Controller
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import ClaimProtection
 from kubectl_eksdoc.core.sim.cluster.workloads.cron_jobs import CronJobs
 from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
 from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Detaching
 from kubectl_eksdoc.core.sim.cluster.workloads.endpoint_slices import EndpointSlices
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import (
+    ClaimProtection,
+    Detaching,
+    Garbage,
+    Namespaces,
+    PodGarbage,
+)
 from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import EndedJobs
 from kubectl_eksdoc.core.sim.cluster.workloads.jobs import Jobs
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Namespaces
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import PodGarbage
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
 from kubectl_eksdoc.core.sim.cluster.workloads.stateful_sets import StatefulSets
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import TaintEvictions
-from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints
+from kubectl_eksdoc.core.sim.cluster.workloads.taints import NodeTaints, TaintEvictions
 
 
 def every_controller(registry: Registry, index: Index | None = None) -> tuple[Controller, ...]:

@@ -8,57 +8,14 @@ Source: pkg/controller/garbagecollector/{garbagecollector,graph_builder}.go, Kub
 from __future__ import annotations
 
 from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.disruptions import disrupted
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.sim.cluster.disruptions import disrupted
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
@@ -215,7 +172,7 @@ REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 class PodGarbage:
     """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
 
-    resources = (NODES, pods.PODS)
+    resources = (NODES, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -225,11 +182,11 @@ class PodGarbage:
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == NODES:
             return (change.item.key,) if change.what is not What.MODIFIED else ()
-        node = pods.node_of(change.item.doc)
+        node = templates.node_of(change.item.doc)
         if change.what is What.DELETED or not node or self._there(node):
             return ()
         before = change.before
-        return (("", node),) if before is None or pods.node_of(before.doc) != node else ()
+        return (("", node),) if before is None or templates.node_of(before.doc) != node else ()
 
     def reconcile(self, key: Key) -> float | None:
         node = key[1]
@@ -249,7 +206,7 @@ class PodGarbage:
         return self._registry.store.get(NODES, ("", node)) is not None
 
     def _remove(self, pod: Item) -> None:
-        if not pods.is_finished(pod.doc):
+        if not templates.is_finished(pod.doc):
             doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
             pod = self._registry.update(pod, with_value(doc, ("status", "phase"), "Failed"), status=True)
         self._registry.delete(pod, DeleteOptions(grace_s=0))
@@ -257,7 +214,8 @@ class PodGarbage:
 
 # The namespace controller: everything in a namespace that is being deleted goes, pods first, and then the namespace.
 #
-# Source: pkg/controller/namespace/deletion/namespaced_resources_deleter.go, Kubernetes v1.36 (OrderedNamespaceDeletion).
+# Source: pkg/controller/namespace/deletion/namespaced_resources_deleter.go, Kubernetes v1.36
+# (OrderedNamespaceDeletion).
 
 
 NAMESPACES, PODS = kinds.NAMESPACES.full_name, kinds.PODS.full_name
@@ -359,8 +317,8 @@ def claims_of(pod: Doc) -> list[str]:
 
 # The attach-detach controller, as far as volumes leave nodes: an attachment goes once no pod on its node uses it.
 #
-# Source: pkg/controller/volume/attachdetach/reconciler/reconciler.go, Kubernetes v1.36. Not modelled: new attachments (a
-# pod starts without them), and volumes that stay mounted.
+# Source: pkg/controller/volume/attachdetach/reconciler/reconciler.go, Kubernetes v1.36. Not modelled: new attachments
+# (a pod starts without them), and volumes that stay mounted.
 
 
 ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
@@ -372,7 +330,7 @@ TAKES_S = 3.0
 class Detaching:
     """A `Controller`; keys are those of attachments."""
 
-    resources = (ATTACHMENTS, pods.PODS)
+    resources = (ATTACHMENTS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -382,7 +340,7 @@ class Detaching:
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == ATTACHMENTS:
             return (change.item.key,) if change.what is What.ADDED else ()
-        node = pods.node_of(change.item.doc)
+        node = templates.node_of(change.item.doc)
         if change.what is not What.DELETED or not node or not claims_of(change.item.doc):
             return ()
         return [item.key for item in self._registry.store.list(ATTACHMENTS) if at(item.doc, "spec", "nodeName") == node]

@@ -5,37 +5,15 @@ Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import later
-from kubectl_eksdoc.core.sim.cluster.store import moment
-from kubectl_eksdoc.core.sim.cluster.store import rfc3339
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from collections.abc import Iterable
-from datetime import datetime
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.registry import put
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.store import moment
 from collections.abc import Collection, Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import annotations_of
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
+from datetime import datetime
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry, condition, put
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What, later, moment, rfc3339
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import annotations_of, labels_of
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 """The finalizer that pods keep until they are counted."""
@@ -57,9 +35,9 @@ def only_replaces_failed(job: Doc) -> bool:
 
 def has_failed(job: Doc, pod: Doc) -> bool:
     """A pod that is being deleted counts as failed, unless the job waits for its end."""
-    if pods.phase(pod) == "Failed":
+    if templates.phase(pod) == "Failed":
         return True
-    return pods.is_leaving(pod) and pods.phase(pod) != "Succeeded" and not only_replaces_failed(job)
+    return templates.is_leaving(pod) and templates.phase(pod) != "Succeeded" and not only_replaces_failed(job)
 
 
 def verdict(job: Doc, pod: Doc) -> str:
@@ -75,7 +53,7 @@ def restarts(own: Iterable[Item]) -> int:
     return sum(
         int(each.get("restartCount") or 0)
         for pod in own
-        if pods.phase(pod.doc) in ("Running", "Pending")
+        if templates.phase(pod.doc) in ("Running", "Pending")
         for part in ("initContainerStatuses", "containerStatuses")
         for each in (pod.doc.get("status") or {}).get(part) or ()
     )
@@ -108,7 +86,7 @@ class Backoff:
     def note(self, job: Item, ended: Iterable[Item]) -> None:
         for pod in sorted(ended, key=lambda each: ended_at(each.doc)):
             count, _ = self._failures.get(job.uid, (0, ""))
-            again = pods.phase(pod.doc) != "Succeeded"
+            again = templates.phase(pod.doc) != "Succeeded"
             self._failures[job.uid] = (count + 1, ended_at(pod.doc)) if again else (0, "")
 
     def left_s(self, job: Item, now: datetime) -> float:

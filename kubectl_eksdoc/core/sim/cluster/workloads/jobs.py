@@ -9,41 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.registry import put
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.store import moment
-from kubectl_eksdoc.core.sim.cluster.workloads import job_pods as ends
-from kubectl_eksdoc.core.sim.cluster.workloads import templates
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import index_of
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import indexed
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import parsed
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import pending
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import written
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import TRACKING
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import Backoff
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import has_failed
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import is_tracked
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import only_replaces_failed
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import restarts
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import verdict
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import JOB_NAME
-from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import completed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.sim.cluster.registry import Registry, condition, put
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What, moment
+from kubectl_eksdoc.core.sim.cluster.workloads import job_pods, templates
+from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import (
+    JOB_NAME,
+    TRACKING,
+    Backoff,
+    completed,
+    has_failed,
+    index_of,
+    indexed,
+    is_tracked,
+    only_replaces_failed,
+    parsed,
+    pending,
+    restarts,
+    verdict,
+    written,
+)
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index, Selectors, claimed, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import surplus
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
 
-JOBS = ends.JOBS
+JOBS = job_pods.JOBS
 BURST = 500
 
 
@@ -77,7 +67,7 @@ class Jobs:
             return None
         if not item.doc["spec"].get("selector"):
             item = self._registry.update(item, completed(item.doc))
-        if ends.finished_as(item.doc) is not None:
+        if job_pods.finished_as(item.doc) is not None:
             return None
         selector = self._selectors.of(item.doc["spec"].get("selector"))
         own = claimed(self._registry, self._index, item, kinds.JOBS, selector, templates.PODS)
@@ -95,7 +85,7 @@ class Jobs:
         elif not item.leaving:
             count, again_s = self._manage(item, own, active, status)
             if self._reached(item.doc, status, count):
-                how = ends.decision(ends.SUCCEEDED, self._registry.now)
+                how = job_pods.decision(job_pods.SUCCEEDED, self._registry.now)
         status = self._reported(item, status, own, count, how)
         current = self._registry.get(JOBS, item.key)
         self._registry.update(current, {**current.doc, "status": status}, status=True)
@@ -107,7 +97,7 @@ class Jobs:
     def _counted(self, item: Item, own: list[Item]) -> tuple[Doc | None, Doc, list[Item]]:
         """How it must end, if that is known; the status with what has ended counted; and the pods that were."""
         status: Doc = dict(item.doc.get("status") or {})
-        how = ends.decided(item.doc)
+        how = job_pods.decided(item.doc)
         over = how is not None or item.leaving
         done = parsed(status.get("completedIndexes") or "")
         counted: list[Item] = []
@@ -125,7 +115,7 @@ class Jobs:
             new_failures += said != "Ignore"
             if said == "FailJob" and how is None:
                 text = f"Pod {item.key[0]}/{pod.key[1]} matched a rule that fails the job"
-                how = ends.decision(("FailureTarget", "PodFailurePolicy", text), self._registry.now)
+                how = job_pods.decision(("FailureTarget", "PodFailurePolicy", text), self._registry.now)
         if new_failures:
             status["failed"] = int(status.get("failed") or 0) + new_failures
         if done:
@@ -145,13 +135,13 @@ class Jobs:
         limit = 6 if spec.get("backoffLimit") is None else int(spec["backoffLimit"])
         often = restarts(own) if (spec.get("template") or {}).get("spec", {}).get("restartPolicy") == "OnFailure" else 0
         if (new_failures and int(status.get("failed") or 0) > limit) or (often and often >= limit):
-            return ends.decision(ends.TOO_MANY_FAILED, self._registry.now)
+            return job_pods.decision(job_pods.TOO_MANY_FAILED, self._registry.now)
         left_s = self._deadline_s(job, status)
-        return ends.decision(ends.TOO_LONG, self._registry.now) if left_s is not None and left_s <= 0 else None
+        return job_pods.decision(job_pods.TOO_LONG, self._registry.now) if left_s is not None and left_s <= 0 else None
 
     def _deadline_s(self, job: Doc, status: Doc) -> float | None:
         limit_s, since = job["spec"].get("activeDeadlineSeconds"), status.get("startTime")
-        if limit_s is None or not since or job["spec"].get("suspend") or ends.decided({"status": status}):
+        if limit_s is None or not since or job["spec"].get("suspend") or job_pods.decided({"status": status}):
             return None
         return float(limit_s) - (self._registry.agenda.now - moment(since)).total_seconds()
 
@@ -222,7 +212,7 @@ class Jobs:
         if how is None:
             return made
         made["conditions"] = put(made.get("conditions") or (), how)
-        return made if active or terminating else ends.ended(made, how, self._registry.now)
+        return made if active or terminating else job_pods.ended(made, how, self._registry.now)
 
     def _suspended(self, status: Doc, suspended: bool) -> Doc:
         """With the condition Suspended once it was so, and the time it began, which is anew after a pause."""

@@ -7,26 +7,15 @@ Kubernetes v1.36.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.store import What
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.selectors import NOTHING, Selector, from_document
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.selectors import NOTHING, Selector, from_document
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, Store, What
 
 # What belongs to what: objects by owner, orphans by namespace, pods by node and by label, kept as the store changes.
 #

@@ -11,28 +11,23 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cmp_to_key
 from math import log2
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import moment
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from collections.abc import Iterable
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import controller_of
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
 from kubectl_eksdoc.core.rules.budgets import amount_of
-
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, moment
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import (
+    Index,
+    Selectors,
+    claimed,
+    controller_of,
+    keys_of_owner,
+    may_be_adopted,
+)
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
 
 # Which pods of a replica set go first when there are too many.
 #
@@ -49,7 +44,7 @@ def surplus(active: Sequence[Item], count: int, related: Iterable[Item], now: da
     """`count` of the pods `active`; `related` are those of all replica sets of the same owner."""
     if count >= len(active):
         return list(active)
-    crowd = Counter(pods.node_of(item.doc) for item in related if pods.is_active(item.doc))
+    crowd = Counter(templates.node_of(item.doc) for item in related if templates.is_active(item.doc))
 
     def order(one: Item, other: Item) -> int:
         return _order(one.doc, other.doc, crowd, now)
@@ -62,7 +57,7 @@ def _order(one: Doc, other: Doc, crowd: Counter[str], now: datetime) -> int:
     a, b = _rank(one, crowd), _rank(other, crowd)
     if a != b:
         return -1 if a < b else 1
-    if a[2] and (since := _by_age(pods.ready_since(one), pods.ready_since(other), one, other, now)):
+    if a[2] and (since := _by_age(templates.ready_since(one), templates.ready_since(other), one, other, now)):
         return since
     restarts_a, restarts_b = _restarts(one), _restarts(other)
     if restarts_a != restarts_b:
@@ -72,8 +67,8 @@ def _order(one: Doc, other: Doc, crowd: Counter[str], now: datetime) -> int:
 
 
 def _rank(pod: Doc, crowd: Counter[str]) -> tuple[bool, int, bool, int, int]:
-    node = pods.node_of(pod)
-    return (bool(node), _PHASES.get(pods.phase(pod), 0), pods.is_ready(pod), _cost(pod), -crowd[node])
+    node = templates.node_of(pod)
+    return (bool(node), _PHASES.get(templates.phase(pod), 0), templates.is_ready(pod), _cost(pod), -crowd[node])
 
 
 def _by_age(since: str, other_since: str, one: Doc, other: Doc, now: datetime) -> int:
@@ -95,7 +90,7 @@ def _power(since: str, now: datetime) -> int:
 
 def _cost(pod: Doc) -> int:
     try:
-        return int(pods.annotations_of(pod).get(DELETION_COST, "0"))
+        return int(templates.annotations_of(pod).get(DELETION_COST, "0"))
     except ValueError:
         return 0
 
@@ -121,7 +116,7 @@ BURST = 500
 class ReplicaSets:
     """A `Controller`; keys are those of ReplicaSets."""
 
-    resources = (REPLICA_SETS, pods.PODS)
+    resources = (REPLICA_SETS, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -142,12 +137,12 @@ class ReplicaSets:
         if item is None:
             return None
         selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.REPLICA_SETS, selector, pods.PODS)
-        active = [pod for pod in own if pods.is_active(pod.doc)]
+        own = claimed(self._registry, self._index, item, kinds.REPLICA_SETS, selector, templates.PODS)
+        active = [pod for pod in own if templates.is_active(pod.doc)]
         labels = (((item.doc["spec"].get("template") or {}).get("metadata")) or {}).get("labels") or {}
         # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
         refused = self._manage(item, active) if not item.leaving and selector.matches(labels) else None
-        terminating = sum(pods.is_terminating(pod.doc) for pod in own)
+        terminating = sum(templates.is_terminating(pod.doc) for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
         self._write(key, status)
         if refused is not None:
@@ -166,7 +161,7 @@ class ReplicaSets:
             self._writing = False
 
     def _would_adopt(self, pod: Item) -> Iterable[Key]:
-        labels = pods.labels_of(pod.doc)
+        labels = templates.labels_of(pod.doc)
         for item in self._registry.store.list(REPLICA_SETS, pod.key[0]):
             if self._selectors.of(item.doc["spec"].get("selector")).matches(labels):
                 yield item.key
@@ -178,7 +173,7 @@ class ReplicaSets:
             if missing > 0:
                 pod = self._templates.pod(item.doc["spec"].get("template") or {}, item, kinds.REPLICA_SETS)
                 for _ in range(min(missing, BURST)):
-                    self._registry.create(pods.PODS, pod, item.key[0])
+                    self._registry.create(templates.PODS, pod, item.key[0])
             elif missing < 0:
                 related = self._related(item) if -missing < len(active) else ()
                 for gone in surplus(active, min(-missing, BURST), related, self._registry.agenda.now):
@@ -191,7 +186,7 @@ class ReplicaSets:
         """Pods of all replica sets that have the same controller."""
         owner = controller_of(item.doc)
         sets = [item] if owner is None else self._index.controlled(owner["uid"], REPLICA_SETS)
-        return (pod for each in sets for pod in self._index.controlled(each.uid, pods.PODS))
+        return (pod for each in sets for pod in self._index.controlled(each.uid, templates.PODS))
 
     def _status(
         self, item: Item, active: list[Item], terminating: int, refused: Refusal | None
@@ -204,9 +199,9 @@ class ReplicaSets:
         ready = available = labelled = 0
         soon: list[float] = []
         for pod in active:
-            labelled += labels.items() <= pods.labels_of(pod.doc).items()
-            left_s = pods.available_in(pod.doc, min_ready_s, now)
-            if pods.is_ready(pod.doc):
+            labelled += labels.items() <= templates.labels_of(pod.doc).items()
+            left_s = templates.available_in(pod.doc, min_ready_s, now)
+            if templates.is_ready(pod.doc):
                 ready += 1
             if left_s == 0.0:
                 available += 1

@@ -8,26 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import annotations_of
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from collections.abc import Sequence
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import annotations_of
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import REPLICA_SETS
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import Texts
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import hash_of
-
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import REPLICA_SETS, scaled, wanted
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import Texts, annotations_of, hash_of, labels_of
 
 # How large each ReplicaSet of a Deployment is to be: rolling updates step by step, and scaling in proportion.
 #

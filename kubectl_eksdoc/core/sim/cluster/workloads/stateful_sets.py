@@ -6,53 +6,26 @@ MaxUnavailableStatefulSet is off in 1.36.2: it counts only where the spec has ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
-from collections.abc import Sequence
-from datetime import datetime
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import labels_of
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL
-from collections.abc import Iterator
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
 from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import may_be_adopted
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import Revisions
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import template_of
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Selectors
-from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
-
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import (
+    Index,
+    Selectors,
+    claimed,
+    keys_of_owner,
+    may_be_adopted,
+    reference_to,
+)
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import scaled, wanted
+from kubectl_eksdoc.core.sim.cluster.workloads.templates import HASH_LABEL, Revisions, Templates, labels_of, template_of
 
 # The status of a StatefulSet.
 #

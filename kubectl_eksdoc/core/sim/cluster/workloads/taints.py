@@ -7,32 +7,18 @@ modelled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.pods import Toleration
 from collections.abc import Iterable, Iterator
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.pod_admission import NOT_READY, UNREACHABLE
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from collections.abc import Iterable
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.disruptions import disrupted
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Key
-from kubectl_eksdoc.core.sim.cluster.store import What
-from kubectl_eksdoc.core.sim.cluster.workloads import templates as pods
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.core.model.pods import Toleration
+from kubectl_eksdoc.core.sim.cluster.disruptions import disrupted
+from kubectl_eksdoc.core.sim.cluster.pod_admission import NOT_READY, UNREACHABLE
+from kubectl_eksdoc.core.sim.cluster.registry import Registry, condition
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+from kubectl_eksdoc.core.sim.cluster.workloads import templates
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
 
 # Taints and tolerations of documents.
 #
@@ -134,7 +120,7 @@ REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoEx
 class TaintEvictions:
     """A `Controller`; keys are those of pods."""
 
-    resources = (NODES, pods.PODS)
+    resources = (NODES, templates.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
@@ -151,17 +137,17 @@ class TaintEvictions:
             if taints == (taints_of(before.doc, NO_EXECUTE) if before else []):
                 return ()
             return [pod.key for pod in self._index.on_node(item.key[1])]
-        node = pods.node_of(item.doc)
+        node = templates.node_of(item.doc)
         tolerations = item.doc["spec"].get("tolerations")
-        if before and pods.node_of(before.doc) == node and before.doc["spec"].get("tolerations") == tolerations:
+        if before and templates.node_of(before.doc) == node and before.doc["spec"].get("tolerations") == tolerations:
             return ()
         return (item.key,) if node else ()
 
     def reconcile(self, key: Key) -> float | None:
-        pod = self._registry.store.get(pods.PODS, key)
+        pod = self._registry.store.get(templates.PODS, key)
         if pod is None or pod.leaving:
             return None
-        node = self._registry.store.get(NODES, ("", pods.node_of(pod.doc)))
+        node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
         taints = taints_of(node.doc, NO_EXECUTE) if node is not None else []
         stays_s = _stays_s(taints, pod.doc["spec"].get("tolerations") or ())
         if stays_s is None:

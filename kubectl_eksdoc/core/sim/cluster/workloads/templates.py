@@ -6,33 +6,19 @@ Source: pkg/controller/controller_utils.go (GetPodFromTemplate, ComputeHash), ap
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from zlib import crc32
-from kubectl_eksdoc.core.model.api_objects import Doc
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.rules.api.defaults import of_pods
-from kubectl_eksdoc.core.sim.cluster.store import ALPHABET
 from kubectl_eksdoc.core.sim.cluster.pod_admission import PRIORITY_CLASSES, admitted, first_status
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.store import Store
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
-from collections.abc import Collection, Sequence
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
-from kubectl_eksdoc.core.sim.cluster.workloads.owning import Matcher
-from datetime import datetime, timedelta
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.store import moment
-
+from kubectl_eksdoc.core.sim.cluster.registry import Registry, condition
+from kubectl_eksdoc.core.sim.cluster.store import ALPHABET, Item, Store, moment
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import Index, Matcher, claimed, reference_to
 
 _MOST = 10_000
 

@@ -11,17 +11,12 @@ import pytest
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model import addon_past_codes as codes
 from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue, Update, UpdateHistory
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.model.pods import Branch, Pod
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts, State
 from kubectl_eksdoc.core.plan.addon.aftermath.looking import look_back
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, OfVersion

@@ -10,9 +10,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.aws.addons import Addon
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
 from kubectl_eksdoc.render.addon.terraform.blocks import blocks
 from tests.core.plan.addon.incident import a_persons

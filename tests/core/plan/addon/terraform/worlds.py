@@ -11,18 +11,13 @@ from typing import Any
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.aws.values import values_of
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.pods import Asks
-from kubectl_eksdoc.core.model.pods import Branch
-from kubectl_eksdoc.core.model.pods import Probe
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_objects import named
+from kubectl_eksdoc.core.model.pods import Asks, Branch, Probe
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.flows.addon_terraform import judge_terraform

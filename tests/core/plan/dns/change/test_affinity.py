@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.placement import NodeDemand
-from kubectl_eksdoc.core.plan.dns.change.placing import NOT_SPOT
-from kubectl_eksdoc.core.plan.dns.change.placing import node_terms
-from kubectl_eksdoc.core.plan.dns.change.placing import of_schema
-from kubectl_eksdoc.core.plan.dns.change.placing import with_spot
-from kubectl_eksdoc.core.plan.dns.change.placing import without_spot
+from kubectl_eksdoc.core.plan.dns.change.placing import NOT_SPOT, node_terms, of_schema, with_spot, without_spot
 from tests.addon.stand_in.coredns import AFFINITY
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

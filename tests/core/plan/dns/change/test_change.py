@@ -14,17 +14,14 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.pods import Toleration
 from kubectl_eksdoc.core.model.workloads import Autoscaler
+from kubectl_eksdoc.core.plan.dns.change.change import Change, changed, few
 from kubectl_eksdoc.core.plan.dns.change.placing import without_spot
-from kubectl_eksdoc.core.plan.dns.change.change import Change
-from kubectl_eksdoc.core.plan.dns.change.change import changed
-from kubectl_eksdoc.core.plan.dns.change.change import few
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Scale, Wishes, lameduck_wished, scale_wished
 from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
 from kubectl_eksdoc.core.rules.keeping import MARK

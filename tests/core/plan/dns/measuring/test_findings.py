@@ -8,20 +8,11 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Second
-from kubectl_eksdoc.core.model.coredns import Stream
+from kubectl_eksdoc.core.model.coredns import Counts, Report, Second, Stream
 from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LATE, LOST, NOT_MEASURED
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
-from kubectl_eksdoc.core.plan.dns.measuring.result import Moment
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
-from kubectl_eksdoc.core.plan.dns.measuring.result import until
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, Moment, What, until
 from tests.core.plan.dns.measuring.test_planning import planned
 from tests.flows.dns_worlds import START
 

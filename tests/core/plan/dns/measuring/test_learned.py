@@ -7,15 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.core.model.coredns import Counts
-from kubectl_eksdoc.core.model.coredns import Propagation
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.coredns import Second
-from kubectl_eksdoc.core.model.coredns import Stream
-from kubectl_eksdoc.core.plan.dns.measuring.findings import propagation
-from kubectl_eksdoc.core.plan.dns.measuring.findings import said
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
-from kubectl_eksdoc.core.plan.dns.measuring.result import MeasuredZone
+from kubectl_eksdoc.core.model.coredns import Counts, Propagation, Report, Second, Stream
+from kubectl_eksdoc.core.plan.dns.measuring.findings import propagation, said
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone
 from tests.core.plan.dns.measuring.test_findings import END, PLAN, left, report
 
 STOPPED = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))

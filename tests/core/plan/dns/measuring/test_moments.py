@@ -6,11 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.plan.dns.measuring.result import What
-from kubectl_eksdoc.core.plan.dns.measuring.result import moments
-from kubectl_eksdoc.core.plan.dns.measuring.result import settled
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsStand
+from kubectl_eksdoc.core.plan.dns.measuring.result import What, moments, settled
 from tests.flows.dns_worlds import PODS, START
 
 ONE, TWO = PODS

@@ -7,26 +7,25 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.coredns import DnsPod
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.coredns import DnsStand
-from kubectl_eksdoc.core.model.coredns import DnsWorkload
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.core.plan.dns.measuring.plan import OS
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Zone
-from kubectl_eksdoc.core.plan.dns.measuring.plan import zones
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LONGEST_FOR_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LONGEST_TIMEOUT_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LONGEST_WAIT_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import OLD_S
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner
-from kubectl_eksdoc.core.plan.dns.measuring.plan import DnsFacts
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.plan import plan_measure
-from kubectl_eksdoc.core.plan.dns.measuring.plan import FILE
-from kubectl_eksdoc.core.plan.dns.measuring.plan import manifests
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MOST_ENDPOINTS
+from kubectl_eksdoc.core.plan.dns.measuring.plan import (
+    FILE,
+    LONGEST_FOR_S,
+    LONGEST_TIMEOUT_S,
+    LONGEST_WAIT_S,
+    MOST_ENDPOINTS,
+    OLD_S,
+    OS,
+    DnsFacts,
+    Happening,
+    Manner,
+    MeasurePlan,
+    Zone,
+    manifests,
+    plan_measure,
+    zones,
+)
 from kubectl_eksdoc.core.rules.pod_security import violations
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import NOW

@@ -9,8 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison, Figure, Measure
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline

@@ -9,9 +9,7 @@ from typing import Any
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.baseline import Outline, TargetOutline
 from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.comparison.findings import finding_changes
 from kubectl_eksdoc.core.plan.drain.comparison.sight import sight
 

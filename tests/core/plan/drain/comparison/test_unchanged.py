@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.cluster import Lease
+from kubectl_eksdoc.core.model.cluster import Cluster, Lease
 from kubectl_eksdoc.core.plan.drain.comparison.unchanged import unchanged
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, ago
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
@@ -20,15 +19,12 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.cluster import NodeClass
+from kubectl_eksdoc.core.model.cluster import Identity, NodeClass
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, Node
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
+from kubectl_eksdoc.core.model.pods import Calls, Pod
 from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
+from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, MetadataFacts
 from tests.builders import a_cluster, a_node, a_pod
 
 ONE, TWO, OPTIONAL = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 1)

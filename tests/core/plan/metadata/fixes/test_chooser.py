@@ -13,22 +13,21 @@ from hypothesis import strategies as some
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, ScalingGroup
 from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.model.metadata import OnInstances
-from kubectl_eksdoc.core.model.metadata import OnTemplate
-from kubectl_eksdoc.core.model.metadata import SetOptions
+from kubectl_eksdoc.core.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import choices
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CARRIED_OUT
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import INSTANCE_OPTIONS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NEW_GROUP
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import NODE_CLASS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import REPLACE_NODES
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import RESTART_PODS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import TEMPLATE_VERSION
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import (
+    CARRIED_OUT,
+    INSTANCE_OPTIONS,
+    NAMES,
+    NEW_GROUP,
+    NODE_CLASS,
+    REPLACE_NODES,
+    RESTART_PODS,
+    TEMPLATE_VERSION,
+    Choice,
+    Fix,
+)
 from kubectl_eksdoc.core.plan.metadata.sources import nodes_alike
 from kubectl_eksdoc.core.rules.metadata_service import NESTED, POD, Reach
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import (

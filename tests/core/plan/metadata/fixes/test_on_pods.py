@@ -9,18 +9,13 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.affected import Judged
+from kubectl_eksdoc.core.model.pods import Calls, Pod
+from kubectl_eksdoc.core.plan.metadata.affected import Inside, Judged
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import choices
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import OWN_ROLE
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import RESTART_PODS
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.sources import nodes_alike
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Choice
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
 from kubectl_eksdoc.core.plan.metadata.programs import Started
+from kubectl_eksdoc.core.plan.metadata.sources import nodes_alike
 from kubectl_eksdoc.core.rules.metadata_service import POD
 from tests.builders import NOW, a_pod
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import cloud

@@ -10,17 +10,17 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.metadata import Network
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, Node
 from kubectl_eksdoc.core.model.placing import PodStand
-from kubectl_eksdoc.core.plan.metadata.probing.pods import OS
-from kubectl_eksdoc.core.plan.metadata.probing.pods import TEMPLATE_VERSION
-from kubectl_eksdoc.core.plan.metadata.probing.pods import likes
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.pods import manifests
-from kubectl_eksdoc.core.plan.metadata.probing.pods import probe_pods
-from kubectl_eksdoc.core.plan.metadata.probing.pods import LONGEST_S
-from kubectl_eksdoc.core.plan.metadata.probing.pods import SETTLE_S
-from kubectl_eksdoc.core.plan.probes import Now
-from kubectl_eksdoc.core.plan.probes import stand_of
-from kubectl_eksdoc.core.plan.probes import too_late
+from kubectl_eksdoc.core.plan.metadata.probing.pods import (
+    LONGEST_S,
+    OS,
+    SETTLE_S,
+    TEMPLATE_VERSION,
+    Manner,
+    likes,
+    manifests,
+    probe_pods,
+)
+from kubectl_eksdoc.core.plan.probes import Now, stand_of, too_late
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import a_node
 

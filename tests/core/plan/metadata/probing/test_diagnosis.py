@@ -8,11 +8,7 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.metadata import Family
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.metadata import Seen
-from kubectl_eksdoc.core.model.metadata import Step
+from kubectl_eksdoc.core.model.metadata import Ask, Family, Report, Seen, Step
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause, Diagnosis, diagnosis
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 

@@ -1,0 +1,105 @@
+"""The screen where nothing could be read: it says why, tries again by itself, and leads to other clusters."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui import unreached
+from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
+from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.reader import NotRead
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew
+
+_HERE = ("t", "o", "q", "x", "ctrl+r", "question_mark", "escape")
+
+
+class OfflineScreen(Screen[None]):
+    """Mutable: what was told last. It is shown over the screen that waits to be read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t,ctrl+r", "try", show=False),
+        Binding("x", "contexts", show=False),
+        Binding("o,escape", "look", show=False),
+        Binding("q", "leave", show=False),
+        Binding("question_mark", "help", show=False),
+        *(
+            Binding(each, f"refuse('{key.id}')", show=False)
+            for key in KEYS
+            for each in key.keys.split(",")
+            if each not in _HERE
+        ),
+    ]
+
+    def __init__(self, opening: Opening, told: NotRead, model: Model) -> None:
+        super().__init__()
+        self._opening = opening
+        self._told = told
+        self._model = model
+        self._lines: list[Line] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="identity")
+        yield Prose(id="unreached")
+        yield Static(id="foot")
+
+    def on_mount(self) -> None:
+        self.query_one("#unreached").border_title = plain(self._said("No cluster"))
+        self.query_one("#unreached").focus()
+        self.show(self._told, self._model)
+
+    def show(self, told: NotRead, model: Model) -> None:
+        """What reads as it did is not drawn anew, and stays where it was scrolled to."""
+        self._told, self._model = told, model
+        if not self.query("#unreached Static"):
+            return  # it is being closed
+        now = self._opening.now()
+        self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))
+        lines = unreached.lines(model, told.where, told.what, now)
+        if lines != self._lines:
+            self._lines = lines
+            self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, now))))
+            self.query_one("#unreached", Prose).show(lines)
+
+    def tick(self, model: Model) -> None:
+        """Time has passed."""
+        self.show(self._told, model)
+
+    def _said(self, text: str) -> str:
+        return shown(text, Look(ascii=self._opening.ascii))
+
+    def action_try(self) -> None:
+        self.post_message(ReadAnew())
+
+    def action_contexts(self) -> None:
+        if self._model.reads.live:
+            self.post_message(OtherContexts())
+        else:
+            self.notify("x: a dump and the demo have no other contexts", timeout=4)
+
+    def action_look(self) -> None:
+        if self._model.old:
+            self.post_message(LookAway())
+        else:
+            self.notify("o: this cluster was never seen on this machine: there is no last view", timeout=4)
+
+    async def action_leave(self) -> None:
+        """A run may be under way."""
+        await self.app.action_quit()
+
+    def action_help(self) -> None:
+        self.app.push_screen(HelpScreen(Page.PLAN, AS_IT_COMES))
+
+    def action_refuse(self, name: str) -> None:
+        self.notify(f"{AS_IT_COMES.of(name).shown}: nothing is read yet", timeout=4, markup=False)
