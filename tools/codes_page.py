@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import (
-    addon_codes,
-    addon_past_codes,
-    check_codes,
-    codes,
-    dns_change_codes,
-    dns_codes,
-    dns_measure_codes,
-    interruption_codes,
-    metadata_codes,
-    metadata_probe_codes,
-)
+from kubectl_eksdoc.core.model.codes import Code
 
 EVERY = (
-    *codes.ALL,
-    *addon_codes.ALL,
-    *addon_past_codes.ALL,
-    *metadata_codes.ALL,
-    *metadata_probe_codes.ALL,
-    *dns_codes.ALL,
-    *dns_change_codes.ALL,
-    *dns_measure_codes.ALL,
-    *interruption_codes.ALL,
-    *check_codes.ALL,
+    *Code.of_area("drain"),
+    *Code.of_area("addon"),
+    *Code.of_area("addon_past"),
+    *Code.of_area("imds"),
+    *Code.of_area("imds_probe"),
+    *Code.of_area("dns"),
+    *Code.of_area("dns_change"),
+    *Code.of_area("dns_measure"),
+    *Code.of_area("interruption"),
+    *Code.of_area("check"),
 )
 """All codes of the tool."""
 

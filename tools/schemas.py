@@ -17,18 +17,7 @@ from typing import Any, get_args
 from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
-from kubectl_eksdoc.core.model import (
-    addon_codes,
-    addon_past_codes,
-    check_codes,
-    codes,
-    dns_change_codes,
-    dns_codes,
-    dns_measure_codes,
-    interruption_codes,
-    metadata_codes,
-    metadata_probe_codes,
-)
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.snapshots import API_VERSION
 from kubectl_eksdoc.render import schemas
@@ -59,36 +48,36 @@ from tools.codes_page import EVERY
 Doc = dict[str, Any]
 
 _CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
-_OF_DNS_CHANGES = (dns_codes.FOREIGN_GRACE, dns_codes.LAMEDUCK_SHORT, dns_codes.TOO_FEW)
+_OF_DNS_CHANGES = (Code.of("dns-grace-not-kept"), Code.of("dns-lameduck-short"), Code.of("dns-too-few"))
 _OF_COREFILES = (
-    dns_codes.COREFILE_REFUSED,
-    dns_codes.COREFILE_UNKNOWN,
-    dns_codes.LAMEDUCK_LONG,
-    dns_codes.LAMEDUCK_SHORT,
-    dns_codes.LAMEDUCK_UNKNOWN,
+    Code.of("dns-corefile-refused"),
+    Code.of("dns-corefile-unknown"),
+    Code.of("dns-lameduck-long"),
+    Code.of("dns-lameduck-short"),
+    Code.of("dns-lameduck-unknown"),
 )
 RESULTS: Mapping[type[Printed], Collection[Code]] = {
-    AftermathResult: (*addon_past_codes.ALL, addon_codes.OBJECT_UNREAD),
-    DiffResult: addon_codes.ALL,
+    AftermathResult: (*Code.of_area("addon_past"), Code.of("addon-object-unread")),
+    DiffResult: Code.of_area("addon"),
     CorefileResult: _OF_COREFILES,
     FleetResult: (),
     PermissionResult: (),
     SnapshotResult: (),
-    DnsChangeResult: (*addon_codes.ALL, *dns_change_codes.ALL, *_OF_DNS_CHANGES),
-    UpdateResult: addon_codes.ALL,
+    DnsChangeResult: (*Code.of_area("addon"), *Code.of_area("dns_change"), *_OF_DNS_CHANGES),
+    UpdateResult: Code.of_area("addon"),
     CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
-    ActiveProbeResult: metadata_probe_codes.ALL,
+    ActiveProbeResult: Code.of_area("imds_probe"),
     FixResult: (),
-    RehearsalResult: codes.ALL,
-    RunResult: codes.ALL,
+    RehearsalResult: Code.of_area("drain"),
+    RunResult: Code.of_area("drain"),
     EventResult: (),
     StatusResult: (),
     WatchResult: (),
-    InterruptionResult: interruption_codes.ALL,
-    LameduckResult: dns_codes.ALL,
-    MeasureResult: dns_measure_codes.ALL,
-    PlanResult: codes.ALL,
-    ProbeResult: metadata_codes.ALL,
+    InterruptionResult: Code.of_area("interruption"),
+    LameduckResult: Code.of_area("dns"),
+    MeasureResult: Code.of_area("dns_measure"),
+    PlanResult: Code.of_area("drain"),
+    ProbeResult: Code.of_area("imds"),
 }
 """Which finding codes each may hold."""
 SHARED = (Metadata, FindingResult, ObjectResult, SinceResult)

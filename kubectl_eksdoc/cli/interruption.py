@@ -203,9 +203,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model import interruption_codes
+    from kubectl_eksdoc.core.model.codes import Code
 
-    return interruption_codes.ALL
+    return Code.of_area("interruption")
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -214,7 +214,7 @@ def node_name(text: str) -> str:
 
 
 def _every_code() -> Iterable[str]:
-    from kubectl_eksdoc.core.model import codes
+    from kubectl_eksdoc.core.model.codes import Code
 
     return codes.BY_NAME
 

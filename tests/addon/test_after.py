@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model import addon_past_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateHistory
@@ -120,7 +120,7 @@ def test_the_incident_is_found_and_given_back() -> None:
     lived.step(update)
     found = lived.looked_back()
     assert {str(change.field) for change in found.lost} == foreseen and len(foreseen) == 2
-    assert {each.code for each in found.findings if each.status is Status.FAIL} == {codes.FIELD_LOST}
+    assert {each.code for each in found.findings if each.status is Status.FAIL} == {Code.of("addon-field-lost")}
     (templated,) = (each for each in found.templated if each.patch is not None)
     hands.patches(lived.service.objects, templated.patch or {})
     doc = daemon_set(lived.service)
@@ -177,7 +177,7 @@ def test_what_the_update_before_took_is_not_passed_when_the_latest_is_the_way_ba
     lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
     found = lived.looked_back()
     assert not found.lost
-    (said,) = (each for each in found.findings if each.code == codes.FIELD_LOST)
+    (said,) = (each for each in found.findings if each.code == Code.of("addon-field-lost"))
     assert said.status is Status.FAIL and "ENABLE_POD_ENI" in said.message
     assert "--after --update update-0" in said.remedy[0].command
     lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from tests import needed
 from tests.drains import virtual
 from tests.drains.bound import announced
@@ -27,7 +27,7 @@ def test_what_can_be_emptied_is_emptied_and_nothing_else_is_begun() -> None:
     shape = large(NEW)
     ran = virtual.run(shape)
     plan, watched = ran.plan, ran.watched
-    assert [(each.code, each.message) for each in plan.blockers] == [(codes.NEEDS_NODES, MISSING)]
+    assert [(each.code, each.message) for each in plan.blockers] == [(Code.of("needs-nodes"), MISSING)]
     assert all(target.why for target in plan.skipped) and announced(plan) == 0
     assert ran.ended.whole and ran.refused == 0, "of what the plan drains"
     assert len(watched.empty()) == len(plan.targets) - len(plan.skipped) == most(shape) == 7

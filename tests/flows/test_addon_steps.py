@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import VersionSide
 from kubectl_eksdoc.core.model.aws.configuration import Broken
@@ -44,7 +44,7 @@ def test_each_step_starts_where_the_one_before_it_ended() -> None:
         ("v1.12", "v1.13"),
         ("v1.13", "v1.15"),
     ]
-    assert not any(code is codes.VERSION_UNFIT for each in found for code in (f.code for f in each.findings))
+    assert not any(code is Code.of("addon-version-unfit") for each in found for code in (f.code for f in each.findings))
 
 
 def test_a_schema_that_lacks_a_key_keeps_it_out_of_its_step() -> None:

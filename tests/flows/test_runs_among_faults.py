@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -241,7 +242,7 @@ def test_a_budget_that_never_moves_is_given_up_after_a_while() -> None:
     """As one whose pods crash: its node is left alone, the others are emptied."""
     docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc(minAvailable=2, allowed=0)]
     _, stage = made(*docs)
-    policy = DrainPolicy(assume_fixed=frozenset(code.name for code in codes.ALL))
+    policy = DrainPolicy(assume_fixed=frozenset(code.name for code in Code.of_area("drain")))
     rehearsal = rehearse(stage, BLUE, policy)[1]
     left = {moment.subject: moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
     assert set(left) == set(rehearsal.undone) == {"old-0", "old-1"}

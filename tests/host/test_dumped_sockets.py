@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.check_codes import runtime, workloads
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding
@@ -82,7 +82,7 @@ def test_all_that_dds_finds(tmp_path: Path) -> None:
     objects = samples()
     expected = set(found_by_dds(objects))
     assert len(expected) == 14
-    assert expected <= subjects(judged(read(dumped(tmp_path, *objects), runtime.SOCKET), runtime.SOCKET))
+    assert expected <= subjects(judged(read(dumped(tmp_path, *objects), Code.of("runtime-socket")), Code.of("runtime-socket")))
 
 
 @pytest.mark.parametrize("path", ["/var/run", "/run", "/", "/run/containerd/containerd.sock"])
@@ -96,7 +96,7 @@ def test_and_more(path: str, tmp_path: Path) -> None:
     ]
     assert not set(found_by_dds(objects[:1]))
     expected = {("DaemonSet", "kube-system", "agent"), ("ReplicationController", "apps", "old")}
-    assert expected <= subjects(judged(read(dumped(tmp_path, *objects), runtime.SOCKET), runtime.SOCKET))
+    assert expected <= subjects(judged(read(dumped(tmp_path, *objects), Code.of("runtime-socket")), Code.of("runtime-socket")))
 
 
 _REGISTRATION = "apiregistration.k8s.io/v1"
@@ -131,7 +131,7 @@ def test_definitions_still_tell_which_custom_kinds_there_are(tmp_path: Path) -> 
 
 
 def test_the_rich_cluster() -> None:
-    codes = (runtime.SOCKET, workloads.BOUNCING)
+    codes = (Code.of("runtime-socket"), Code.of("pods-bouncing"))
     found = {each for each in subjects(judged(read(archive("rich"), *codes), *codes)) if each[0] != "Cluster"}
     assert found == {
         ("DaemonSet", "kube-system", "log-agent"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.earlier import FindingOutline
@@ -47,17 +47,17 @@ NOW = an_empty_plan(
     budgets=HEADROOM[:3],
     findings=(
         *FINDINGS[:3],
-        a_finding(codes.POD_RETURNS, Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", missing="a kind"),
-        a_finding(codes.BUDGET_DISAGREES, Status.PASS, Subject("PodDisruptionBudget", "cache", "shop"), "a note",
+        a_finding(Code.of("pod-returns"), Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", missing="a kind"),
+        a_finding(Code.of("budget-disagrees"), Status.PASS, Subject("PodDisruptionBudget", "cache", "shop"), "a note",
                   Severity.INFO),
-        a_finding(codes.SINGLE_REPLICA, Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),
+        a_finding(Code.of("single-replica"), Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),
     ),
     estimate=Estimate(294.0, 430.5, SPANS, 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1, least=(AT_BEST,)),
 )  # fmt: skip
 
 
 def said(
-    code: codes.Code,
+    code: Code,
     subject: Subject,
     status: Status = Status.FAIL,
     severity: Severity = Severity.HIGH,
@@ -79,10 +79,10 @@ BEFORE = Outline(
         BudgetOutline("shop/thumbs", "unhealthy", 0),
     ),
     findings=(
-        said(codes.BUDGET_UNHEALTHY, Subject("PodDisruptionBudget", "thumbs", "shop"), message="2 not Ready"),
-        said(codes.POD_EMPTYDIR, Subject("Pod", CACHE[0].name, "shop"), Status.PASS, Severity.MEDIUM),
-        said(codes.POD_RETURNS, Subject("DaemonSet", "agent", "ops"), message="comes straight back"),
-        said(codes.SINGLE_REPLICA, Subject("Deployment", "mailer", "shop"), Status.PASS, Severity.HIGH),
+        said(Code.of("budget-unhealthy"), Subject("PodDisruptionBudget", "thumbs", "shop"), message="2 not Ready"),
+        said(Code.of("pod-emptydir"), Subject("Pod", CACHE[0].name, "shop"), Status.PASS, Severity.MEDIUM),
+        said(Code.of("pod-returns"), Subject("DaemonSet", "agent", "ops"), message="comes straight back"),
+        said(Code.of("single-replica"), Subject("Deployment", "mailer", "shop"), Status.PASS, Severity.HIGH),
     ),
     evictions=2,
     left=14,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
@@ -66,7 +67,7 @@ def a_target(name: str, verdict: TargetVerdict = TargetVerdict.DRAINS, order: in
 
 
 def a_finding(
-    code: codes.Code = codes.POD_UNMANAGED,
+    code: Code = Code.of("pod-unmanaged"),
     status: Status = Status.FAIL,
     subject: Subject | Pod | None = None,
     message: str = "nothing creates it again",
@@ -149,7 +150,7 @@ HEADROOM = (
 
 FINDINGS = (
     a_finding(
-        codes.BUDGET_NEVER,
+        Code.of("budget-never-allows"),
         Status.FAIL,
         Subject("PodDisruptionBudget", "sale", "shop"),
         "allows no eviction, ever: minAvailable 75% of 2 rounds up to 2",
@@ -165,7 +166,7 @@ FINDINGS = (
     ),
     *(
         a_finding(
-            codes.POD_EMPTYDIR,
+            Code.of("pod-emptydir"),
             Status.FAIL,
             pod,
             f"the data of {pod.key} is deleted with it",
@@ -175,9 +176,9 @@ FINDINGS = (
         )
         for pod in CACHE
     ),
-    a_finding(codes.POD_UNMANAGED, Status.FAIL, SHELL),
+    a_finding(Code.of("pod-unmanaged"), Status.FAIL, SHELL),
     a_finding(
-        codes.NODE_FARGATE,
+        Code.of("node-fargate"),
         Status.FAIL,
         Subject("Node", "fargate-1"),
         "a Fargate node is not drained",
@@ -185,7 +186,7 @@ FINDINGS = (
         Remedy("Restart the pod's owner."),
     ),
     a_finding(
-        codes.POD_RETURNS,
+        Code.of("pod-returns"),
         Status.UNKNOWN,
         Subject("Cluster", "cluster"),
         "cannot tell whether pods come back to their node",
@@ -194,7 +195,7 @@ FINDINGS = (
         missing="permission to list deployments.apps",
     ),
     a_finding(
-        codes.ONLY_BACKEND,
+        Code.of("only-backend"),
         Status.UNKNOWN,
         Subject("Cluster", "cluster"),
         "cannot tell what a webhook calls",
@@ -202,7 +203,7 @@ FINDINGS = (
         missing="services (not-held)",
     ),
     a_finding(
-        codes.SINGLE_REPLICA,
+        Code.of("single-replica"),
         Status.PASS,
         Subject("Deployment", "mailer", "shop"),
         "its only replica is evicted: downtime until the replacement is Ready",
@@ -210,7 +211,7 @@ FINDINGS = (
         Remedy("Scale it to 2 for the drain.", "kubectl scale deployment mailer -n shop --replicas=2"),
     ),
     a_finding(
-        codes.BUDGET_DISAGREES,
+        Code.of("budget-disagrees"),
         Status.PASS,
         Subject("PodDisruptionBudget", "cache", "shop"),
         "lets 1 of 9 pods go at once: 9 rounds",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.core.model import codes, interruption_codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.snapshots import API_VERSION
@@ -88,24 +88,24 @@ def judge_of_findings() -> jsonschema.Draft202012Validator:
     )
 
 
-def a_finding(code: codes.Code, status: Status = Status.FAIL, missing: str = "") -> Any:
+def a_finding(code: Code, status: Status = Status.FAIL, missing: str = "") -> Any:
     finding = Finding(code, Severity.LOW, status, Subject("Node", "n"), "It is so.", missing=missing)
     return [json.loads(json.dumps(plain(FindingResult.of(finding))))]
 
 
 def test_a_finding_has_a_code_of_its_command_and_says_what_an_unknown_lacks() -> None:
     valid = judge_of_findings().is_valid
-    assert all(valid(a_finding(code)) for code in interruption_codes.ALL)
-    assert not valid(a_finding(codes.POD_BUDGET))
-    assert valid(a_finding(interruption_codes.LOG, Status.UNKNOWN, "get pods"))
-    assert not valid(a_finding(interruption_codes.LOG, Status.UNKNOWN))
+    assert all(valid(a_finding(code)) for code in Code.of_area("interruption"))
+    assert not valid(a_finding(Code.of("pod-budget")))
+    assert valid(a_finding(Code.of("interruption-provider-fails"), Status.UNKNOWN, "get pods"))
+    assert not valid(a_finding(Code.of("interruption-provider-fails"), Status.UNKNOWN))
 
 
 def test_common_knows_every_code() -> None:
     common = next(json.loads(text) for path, text in made().items() if path.name == "common.json")
     everything = {"$ref": "#/$defs/FindingResult", "$defs": common["$defs"]}
     judge = jsonschema.Draft202012Validator(everything)
-    assert all(judge.is_valid(a_finding(code)[0]) for code in (codes.POD_BUDGET, interruption_codes.LOG))
+    assert all(judge.is_valid(a_finding(code)[0]) for code in (Code.of("pod-budget"), Code.of("interruption-provider-fails")))
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=kind)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
@@ -62,7 +62,7 @@ def a_hostile_view(text: str) -> DrainView:
     remedy = (Remedy(text, text), Remedy(text, text, When.TOMORROW))
     findings = tuple(
         a_finding(
-            codes.POD_HOSTPATH, status, subject, text, a_finding().severity, *remedy, evidence=(text,), missing=text
+            Code.of("pod-hostpath"), status, subject, text, a_finding().severity, *remedy, evidence=(text,), missing=text
         )
         for status in Status
     )

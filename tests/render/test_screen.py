@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.run.options import guards
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.findings import Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
@@ -85,7 +86,7 @@ def test_causes_stand_in_the_order_in_which_their_fixes_free_nodes() -> None:
 def test_a_cause_that_alone_keeps_nodes_frees_them_by_itself() -> None:
     nodes = ("old-0", "old-1")
     targets = tuple(a_target(name, TargetVerdict.REFUSED) for name in nodes)
-    findings = tuple(a_finding(codes.NODE_FARGATE, Status.FAIL, Subject("Node", name)) for name in nodes)
+    findings = tuple(a_finding(Code.of("node-fargate"), Status.FAIL, Subject("Node", name)) for name in nodes)
     (cause,) = causes_of(a_view(an_empty_plan(targets=targets, findings=findings)))
     assert (cause.nodes, cause.freed, cause.frees) == (nodes, nodes, "frees 2 nodes")
 

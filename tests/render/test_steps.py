@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
@@ -108,7 +108,7 @@ def commands(view: DrainView) -> dict[str, str]:
 
 def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str, object] | None = None) -> DrainView:
     """old-3 with pods of these verdicts and codes."""
-    table = {"pod-emptydir": codes.POD_EMPTYDIR, "pod-unmanaged": codes.POD_UNMANAGED, "pod-returns": codes.POD_RETURNS}
+    table = {"pod-emptydir": Code.of("pod-emptydir"), "pod-unmanaged": Code.of("pod-unmanaged"), "pod-returns": Code.of("pod-returns")}
     pods = {"web": WEB[0], "sale": SALE[0], "shell": SHELL}
     left = tuple(Left(pods[name], "old-3", verdict, why, "") for name, verdict, why in found)
     findings = tuple(a_finding(table[code], Status.FAIL, pods[name]) for name, _, why in found for code in why)
@@ -166,7 +166,7 @@ def test_the_way_on_is_in_the_table_with_the_flags_that_help() -> None:
 def test_evidence_names_each_pod_once() -> None:
     """With the words that the planner really uses."""
     view = view_of("demo")
-    group = next(g for g in grouped(view.blockers, view) if g.first.code is codes.BUDGET_UNHEALTHY)
+    group = next(g for g in grouped(view.blockers, view) if g.first.code is Code.of("budget-unhealthy"))
     lines, more = evidence(group)
     assert [line.split(" on ")[1] for line in lines] == ["blue-8: CrashLoopBackOff", "blue-6: CrashLoopBackOff"]
     assert more == 0 and len(group.first.evidence) == 4
@@ -184,18 +184,18 @@ def test_one_next_command_is_in_the_table() -> None:
 
 def test_long_evidence_is_counted_with_what_the_finding_left_out() -> None:
     seen = tuple(f"guards shop/web-{n} on old-{n}" for n in range(11))
-    found = a_finding(codes.BUDGET_NEVER, Status.FAIL, Subject("PodDisruptionBudget", "web", "shop"), "never",
+    found = a_finding(Code.of("budget-never-allows"), Status.FAIL, Subject("PodDisruptionBudget", "web", "shop"), "never",
                       Severity.HIGH, evidence=(*seen, "and 21 more"))  # fmt: skip
     assert "    - … and 21 more\n" in render(a_view(an_empty_plan(findings=(found,))), "wide", Look())
 
 
 def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
-    def lacks(code: codes.Code, *kinds: str) -> object:
+    def lacks(code: Code, *kinds: str) -> object:
         add = (Remedy(f"Add {k} to the dump.", f"kubectl get {k} -A -o json > {k}.json") for k in kinds)
         return a_finding(code, Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", Severity.MEDIUM, *add)
 
     view = a_view(
-        an_empty_plan(findings=(lacks(codes.POD_RETURNS, "leases", "jobs"), lacks(codes.ONLY_BACKEND, "services"))),
+        an_empty_plan(findings=(lacks(Code.of("pod-returns"), "leases", "jobs"), lacks(Code.of("only-backend"), "services"))),
         reached_by=("--snapshot", "tonight/dump"),
     )
     text = render(view, "wide", Look())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
@@ -113,7 +113,7 @@ def pods_view(*findings: object, left: tuple[Left, ...] = ()) -> object:
 def emptydir(n: int, message: str = "the data of {} goes") -> object:
     pod = PODS[n]
     remedy = Remedy(f"Save {pod.name}.", f"kubectl cp shop/{pod.name}:/data .")
-    return a_finding(codes.POD_EMPTYDIR, Status.FAIL, pod, message.format(pod.key), Severity.HIGH, remedy)
+    return a_finding(Code.of("pod-emptydir"), Status.FAIL, pod, message.format(pod.key), Severity.HIGH, remedy)
 
 
 def test_pods_of_one_app_are_one_group() -> None:
@@ -134,22 +134,22 @@ def test_what_differs_stays_visible() -> None:
 
 
 def test_statuses_and_codes_are_never_mixed() -> None:
-    other = a_finding(codes.POD_HOSTPATH, Status.FAIL, PODS[0])
-    unknown = a_finding(codes.POD_EMPTYDIR, Status.UNKNOWN, PODS[1], missing="pods")
+    other = a_finding(Code.of("pod-hostpath"), Status.FAIL, PODS[0])
+    unknown = a_finding(Code.of("pod-emptydir"), Status.UNKNOWN, PODS[1], missing="pods")
     view = pods_view(emptydir(0), other, unknown)
     assert len(grouped(view.findings, view)) == 3  # type: ignore[attr-defined]
-    same = [a_finding(codes.POD_EMPTYDIR, status, PODS[0], "the same") for status in Status]
+    same = [a_finding(Code.of("pod-emptydir"), status, PODS[0], "the same") for status in Status]
     view = pods_view(*same)
     assert len(grouped(view.findings, view)) == 3  # type: ignore[attr-defined]
 
 
 def test_nodes_of_which_the_same_is_said_are_one_group_and_budgets_never() -> None:
     nodes = [
-        a_finding(codes.NODE_FARGATE, Status.FAIL, Subject("Node", f"fargate-{n}"), f"fargate-{n} is not drained")
+        a_finding(Code.of("node-fargate"), Status.FAIL, Subject("Node", f"fargate-{n}"), f"fargate-{n} is not drained")
         for n in range(3)
     ]
     budgets = [
-        a_finding(codes.BUDGET_NEVER, Status.FAIL, Subject("PodDisruptionBudget", name, "shop"), "allows none")
+        a_finding(Code.of("budget-never-allows"), Status.FAIL, Subject("PodDisruptionBudget", name, "shop"), "allows none")
         for name in ("a", "b")
     ]
     view = pods_view(*nodes, *budgets)
@@ -158,14 +158,14 @@ def test_nodes_of_which_the_same_is_said_are_one_group_and_budgets_never() -> No
 
 
 def test_a_finding_about_an_owner_names_the_nodes_of_its_pods() -> None:
-    found = a_finding(codes.POD_EMPTYDIR, Status.FAIL, Subject("Deployment", "web", "shop"))
+    found = a_finding(Code.of("pod-emptydir"), Status.FAIL, Subject("Deployment", "web", "shop"))
     view = pods_view(found)
     assert view.holds_up(found) == ("old-0", "old-1", "old-2")  # type: ignore[attr-defined]
 
 
 def test_warnings_that_say_the_same_are_one_group_over_all_namespaces() -> None:
     warnings = [
-        a_finding(codes.SINGLE_REPLICA, Status.PASS, Subject("Deployment", "mailer", ns), "downtime")
+        a_finding(Code.of("single-replica"), Status.PASS, Subject("Deployment", "mailer", ns), "downtime")
         for ns in ("shop", "ops")
     ]
     view = pods_view(*warnings)
@@ -179,7 +179,7 @@ def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
 
     def said(status: Status, lands_on: str = "") -> str:
         evictions = (Eviction(1, 1, a_pod("web-1"), "old-1", "", "", lands_on),)
-        found = (a_finding(codes.NEEDS_NODES, status, Subject("Cluster", "cluster"), "1 new node needed"),)
+        found = (a_finding(Code.of("needs-nodes"), status, Subject("Cluster", "cluster"), "1 new node needed"),)
         return verdict(a_view(an_empty_plan(evictions=evictions, findings=found, estimate=run)))
 
     figure = "1 eviction in 1 round, about 2m32s (p95 6m32s)"

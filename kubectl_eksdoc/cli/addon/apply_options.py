@@ -63,9 +63,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model import addon_codes
+    from kubectl_eksdoc.core.model.codes import Code
 
-    return addon_codes.ALL
+    return Code.of_area("addon")
 
 
 def apply_from(args: argparse.Namespace) -> Apply | None:

@@ -221,7 +221,7 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
             judged.
     """
-    from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+    from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.plan.check.areas import Gate
     from kubectl_eksdoc.core.plan.check.registry import chosen
 
@@ -231,7 +231,7 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
         where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
         raise UsageError(f"none of {', '.join(request.only)} has to be mended before --gate {request.gate}", where)
-    if request.files and not any(IN_MANIFEST in check.codes for check in checks):
+    if request.files and not any(Code.of("api-in-manifest") in check.codes for check in checks):
         raise UsageError(
-            f"nothing that was chosen judges the manifests of -f: that is {IN_MANIFEST.name}", "Choose it, too."
+            f"nothing that was chosen judges the manifests of -f: that is {Code.of("api-in-manifest").name}", "Choose it, too."
         )

@@ -78,9 +78,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model import addon_codes, dns_change_codes, dns_codes, dns_measure_codes
+    from kubectl_eksdoc.core.model.codes import Code
 
-    return (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL, *addon_codes.ALL)
+    return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -205,9 +205,9 @@ def _assumed(text: str) -> Assumed:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model import metadata_codes, metadata_probe_codes
+    from kubectl_eksdoc.core.model.codes import Code
 
-    return (*metadata_codes.ALL, *metadata_probe_codes.ALL)
+    return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -13,7 +13,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import Directive, Refusal
-from kubectl_eksdoc.core.model.dns_change_codes import NOT_TAKEN_UP
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.permissions import opt_in_of
@@ -240,7 +240,7 @@ def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tu
 
 def _restart() -> Finding:
     return Finding(
-        NOT_TAKEN_UP,
+        Code.of("dns-change-not-taken-up"),
         Severity.HIGH,
         Status.FAIL,
         _DEPLOYMENT,
@@ -252,7 +252,7 @@ def _restart() -> Finding:
 
 def _made_anew() -> Finding:
     return Finding(
-        NOT_TAKEN_UP,
+        Code.of("dns-change-not-taken-up"),
         Severity.LOW,
         Status.UNKNOWN,
         _DEPLOYMENT,
@@ -271,20 +271,20 @@ def _of_pod(stand: Stand) -> Finding:
     if stand.taken is Taken.REFUSED:
         said = f"it has refused the new Corefile and goes on with the old one: {stand.why}"
         back = Remedy("go back to the Corefile of before: whoever starts with this one crashes")
-        return Finding(NOT_TAKEN_UP, Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look))
+        return Finding(Code.of("dns-change-not-taken-up"), Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look))
     if stand.taken is Taken.NOT_YET:
         said = f"it has not taken the new Corefile up yet: {stand.why}"
-        return Finding(NOT_TAKEN_UP, Severity.MEDIUM, Status.FAIL, subject, said, where, (look,))
+        return Finding(Code.of("dns-change-not-taken-up"), Severity.MEDIUM, Status.FAIL, subject, said, where, (look,))
     missing = ", ".join(stand.missing) or "what it runs"
     said = f"it is not known whether it runs the new Corefile: {stand.why}"
     opted = (allow(each) for each in stand.missing if opt_in_of(each))
-    return Finding(NOT_TAKEN_UP, Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing)
+    return Finding(Code.of("dns-change-not-taken-up"), Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing)
 
 
 def _of_all(verified: Verified) -> Iterator[Finding]:
     if verified.unread:
         yield Finding(
-            NOT_TAKEN_UP,
+            Code.of("dns-change-not-taken-up"),
             Severity.HIGH,
             Status.UNKNOWN,
             _DEPLOYMENT,

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model import codes, coredns
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import coredns
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.core.model.check_codes import parts
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Subject
@@ -123,7 +124,7 @@ def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
     if isinstance(planned, Unknown):
         return planned
     found = () if planned is None else planned.findings
-    return tuple(each for each in found if each.code is not codes.NEEDS_NODES)  # its own update brings them
+    return tuple(each for each in found if each.code is not Code.of("needs-nodes"))  # its own update brings them
 
 
 def _to_be_replaced(node: Node, way: Way) -> bool:
@@ -153,7 +154,7 @@ def _addons(cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround) 
             later = _later(each, told, way, side.target.version)
             found += [*plan.findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
     what = "what its update would change"
-    lost = (unknown(parts.ADDONS, Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
+    lost = (unknown(Code.of("check-addons"), Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
     return (*found, *lost)
 
 

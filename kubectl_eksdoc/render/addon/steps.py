@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.addon_codes import VALUES_REFUSED
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.configuration import shown as config_shown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
@@ -33,7 +33,7 @@ def steps(plans: Sequence[AddonPlan], look: Look) -> list[str]:
 
 def in_short(plan: AddonPlan) -> str:
     """``1 field at risk, which these values keep``."""
-    refused = [each.message for each in plan.findings if each.code is VALUES_REFUSED]
+    refused = [each.message for each in plan.findings if each.code is Code.of("addon-values-refused")]
     way, risky = plan.way_out, sum(change.at_risk for change in plan.changes)
     if way is None and risky:
         risk = f"{counted(risky, 'field')} at risk, and no values can be proposed, as today's are not known"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
@@ -26,7 +26,7 @@ def verdict(plan: DnsPlan) -> str:
     failing = {each.code for each in plan.findings if each.status is Status.FAIL}
     worst = {each.severity for each in plan.findings if each.status is Status.FAIL}
     unknown = sum(each.status is Status.UNKNOWN for each in plan.findings)
-    if codes.FAILING in failing or codes.NOT_SERVING in failing:
+    if Code.of("dns-failing") in failing or Code.of("dns-not-serving") in failing:
         said = "DNS has trouble now"
     elif worst & {Severity.CRITICAL, Severity.HIGH}:
         said = "DNS answers now, and lookups will fail when a node of it goes"
@@ -42,7 +42,7 @@ def verdict(plan: DnsPlan) -> str:
 
 def elsewhere(plan: DnsPlan) -> bool:
     """Nobody needs CoreDNS."""
-    return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [codes.WITHOUT]
+    return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [Code.of("dns-elsewhere")]
 
 
 def what(plan: DnsPlan) -> str:
@@ -122,12 +122,12 @@ def legend(budget: Budget) -> str:
 
 _FORMATS = "All evidence and every zone: -o wide; for a program: -o json"
 _IN_STEPS = (
-    codes.LAMEDUCK_SHORT,
-    codes.LAMEDUCK_LONG,
-    codes.ON_SPOT,
-    codes.TOGETHER,
-    codes.NOTICES,
-    codes.NO_BUDGET,
+    Code.of("dns-lameduck-short"),
+    Code.of("dns-lameduck-long"),
+    Code.of("dns-on-spot"),
+    Code.of("dns-together"),
+    Code.of("dns-notices-unheard"),
+    Code.of("dns-no-budget"),
 )
 
 

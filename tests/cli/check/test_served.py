@@ -23,7 +23,7 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.registry import ALL
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
@@ -146,7 +146,7 @@ def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World
     prod.forget_calls()
     manifest = tmp_path / "web.yaml"
     manifest.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")
-    given = ("-f", str(manifest)) if check.codes == (IN_MANIFEST,) else ()
+    given = ("-f", str(manifest)) if check.codes == (Code.of("api-in-manifest"),) else ()
     found = asking.document("--only", ",".join(code.name for code in check.codes), *given)
     missing = [each["missing"] for each in found["findings"] if each["status"] == "unknown"]
     assert [each for each in missing if A_RIGHT.match(each)] == []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.codes import ALL
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.missing_rights import allow, as_read, of_snapshot
 
 OTHER = Remedy("Look at it.", "kubectl get pods")
 UNKNOWN = Finding(
-    ALL[0],
+    Code.of_area("drain")[0],
     Severity.HIGH,
     Status.UNKNOWN,
     Subject("Cluster", "prod"),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes
-from kubectl_eksdoc.core.model.addon_codes import COREFILE
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
@@ -76,7 +76,7 @@ def test_the_corefile_is_judged_by_the_version_that_only_the_target_has() -> Non
     summed = summing.summed(facts.cluster, facts.way, told, around, frozenset([Need.PLAN_ADDONS]), ())
     found = summed.findings[Need.PLAN_ADDONS]
     assert not isinstance(found, Unknown)
-    (refused,) = (each for each in found if each.code is COREFILE)
+    (refused,) = (each for each in found if each.code is Code.of("addon-corefile-refused"))
     assert new in refused.message and "Unknown directive 'proxy'" in refused.message
 
 
@@ -112,7 +112,7 @@ def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
     assert {target.node.name for target in summed.drain.targets} == {node.name for node in facts.cluster.nodes}
     told = summed.findings[Need.PLAN_DRAIN]
     assert not isinstance(told, Unknown)
-    assert set(told) == {each for each in summed.drain.findings if each.code is not codes.NEEDS_NODES}
+    assert set(told) == {each for each in summed.drain.findings if each.code is not Code.of("needs-nodes")}
 
 
 def test_where_no_node_is_behind_there_is_no_plan_and_nothing_is_found() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from kubectl_eksdoc.core.model import codes
-from kubectl_eksdoc.core.model.check_codes import nodes, parts, programs, support
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -24,7 +24,7 @@ LOOK = Look(width=120)
 NARROW = Look(width=80)
 
 SKEW = Finding(
-    nodes.KUBELET_SKEW,
+    Code.of("kubelet-skew"),
     Severity.HIGH,
     Status.FAIL,
     Subject("Nodegroup", "blue"),
@@ -33,7 +33,7 @@ SKEW = Finding(
     (Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Think.", when=When.TOMORROW)),
 )
 UNFIT = Finding(
-    programs.ADDON_UNFIT,
+    Code.of("check-addon-unfit"),
     Severity.MEDIUM,
     Status.UNKNOWN,
     Subject("Addon", "coredns"),
@@ -41,7 +41,7 @@ UNFIT = Finding(
     missing="eks:DescribeAddonVersions",
 )
 STUCK = Finding(
-    codes.SEVERAL_BUDGETS,
+    Code.of("pod-several-budgets"),
     Severity.HIGH,
     Status.FAIL,
     Subject("Deployment", "web", "shop"),
@@ -49,8 +49,8 @@ STUCK = Finding(
     ("web, team",),
     (Remedy("Scale it.", "kubectl describe pods -n shop"),),
 )
-SLIGHT = Finding(support.SUPPORT_ENDS, Severity.INFO, Status.PASS, Subject("Cluster", "prod"), "it has time")
-GONE = Finding(parts.DRAIN, Severity.HIGH, Status.UNKNOWN, Subject("Command", "drain plan"), "it could not be had")
+SLIGHT = Finding(Code.of("support-ends"), Severity.INFO, Status.PASS, Subject("Cluster", "prod"), "it has time")
+GONE = Finding(Code.of("check-drain"), Severity.HIGH, Status.UNKNOWN, Subject("Command", "drain plan"), "it could not be had")
 
 
 def check(area: Area, gate: Gate | None, *found: Finding, of: Sequence[object] = ()) -> Check:
@@ -77,4 +77,4 @@ def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | 
 def stuck(*found: Finding) -> CheckView:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    return view(list(chosen([Code.of("check-drain").name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)

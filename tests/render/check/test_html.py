@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -36,7 +36,7 @@ from tests.render.test_safety import NASTY, unsafe_signs
 GOLDEN = Path(__file__).parent / "page.html"
 
 SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 20, 90, 160), Span("spot-0", 0, 10, 20))
-NEVER = replace(STUCK, code=codes.BUDGET_NEVER, subject=Subject("PodDisruptionBudget", "sale", "shop"))
+NEVER = replace(STUCK, code=Code.of("budget-never-allows"), subject=Subject("PodDisruptionBudget", "sale", "shop"))
 
 
 def with_a_drain() -> CheckView:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
-from kubectl_eksdoc.core.model.check_codes import nodes, parts
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -70,12 +70,12 @@ def test_nothing_found_is_said_plainly() -> None:
 def test_what_is_not_known_of_a_symptom_is_said() -> None:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed={Need.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
-    of = view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    of = view(list(chosen([Code.of("check-drain").name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
     assert "NOT KNOWN: 1 ANSWER" in table(of, LOOK)
     assert "missing: list pods" in table(of, LOOK)
     named = replace(facts, summed={Need.PLAN_DRAIN: Unknown("nobody may list pods", "list pods")})
     wish = Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK)
-    assert "missing: " not in table(view(list(chosen([parts.DRAIN.name])), wish, named), LOOK), "it is said already"
+    assert "missing: " not in table(view(list(chosen([Code.of("check-drain").name])), wish, named), LOOK), "it is said already"
 
 
 def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
@@ -144,7 +144,7 @@ def test_the_document_of_a_symptom_has_its_suspects() -> None:
 
 
 def test_the_worst_of_an_area_is_its_most_severe_whichever_check_found_it() -> None:
-    slight = replace(SKEW, code=nodes.NODES_BEHIND, severity=Severity.LOW, message="all is behind")
+    slight = replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW, message="all is behind")
     checks = [check(Area.NODES, None, slight), check(Area.NODES, None, SKEW)]
     (row,) = (line for line in table(view(checks), LOOK).splitlines() if line.startswith("  ✗  nodes"))
     assert "2 nodes are too old" in row
@@ -169,7 +169,7 @@ def test_all_well_is_said_plainly() -> None:
 
 
 def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> None:
-    behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=nodes.NODES_BEHIND, severity=Severity.LOW))]
+    behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
     short = table(view(behind), LOOK)
     assert "Nothing stands against the next step; still to come: 1 finding before the end of the upgrade." in short
     assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
@@ -178,7 +178,7 @@ def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> Non
 
 
 def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:
-    latent = table(stuck(replace(STUCK, code=codes.POD_PROTECTED)), LOOK)
+    latent = table(stuck(replace(STUCK, code=Code.of("pod-protected"))), LOOK)
     assert "Nothing shows that any of this hurts now" in " ".join(latent.split())
     assert "Nothing shows" not in " ".join(table(stuck(STUCK), LOOK).split())
 

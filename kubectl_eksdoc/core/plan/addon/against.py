@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model import addon_past_codes
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
@@ -15,26 +15,26 @@ from kubectl_eksdoc.core.plan.since.comparing import since
 from kubectl_eksdoc.core.plan.since.side import Of, Scope, Side, made_earlier, needs_of, read_of
 
 KIN = {
-    code.name: frozenset({codes.OBJECT_UNREAD.name, codes.FIELD_UNKNOWN.name})
+    code.name: frozenset({Code.of("addon-object-unread").name, Code.of("addon-field-unknown").name})
     for code in (
-        codes.FIELD_RESET,
-        codes.FIELD_CONFLICT,
-        codes.FIELD_KEPT,
-        codes.FIELD_UNKNOWN,
-        codes.OWNERSHIP_GROWS,
-        codes.OTHER_WRITER,
+        Code.of("addon-field-reset"),
+        Code.of("addon-field-conflict"),
+        Code.of("addon-field-kept"),
+        Code.of("addon-field-unknown"),
+        Code.of("addon-ownership-grows"),
+        Code.of("addon-other-writer"),
     )
 }
 """An object that nobody could look at hides what becomes of its fields."""
 
 OF_FIELDS = frozenset(
     code.name
-    for code in (codes.FIELD_RESET, codes.FIELD_CONFLICT, codes.FIELD_KEPT, codes.FIELD_UNKNOWN, codes.OWNERSHIP_GROWS)
+    for code in (Code.of("addon-field-reset"), Code.of("addon-field-conflict"), Code.of("addon-field-kept"), Code.of("addon-field-unknown"), Code.of("addon-ownership-grows"))
 )
 """An object may have several of each, a field each."""
 
-_NEEDS = needs_of(codes.ALL)
-_KNOWN = frozenset(_NEEDS) | {code.name for code in addon_past_codes.ALL}
+_NEEDS = needs_of(Code.of_area("addon"))
+_KNOWN = frozenset(_NEEDS) | {code.name for code in Code.of_area("addon_past")}
 """What an older version may have found besides, nobody looks for here."""
 
 

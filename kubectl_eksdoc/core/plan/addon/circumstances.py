@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
@@ -34,7 +34,7 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
     addon = Subject("Addon", facts.addon.name)
     if isinstance(facts.values, Unknown):
         yield Finding(
-            codes.VALUES_REFUSED,
+            Code.of("addon-values-refused"),
             Severity.HIGH,
             Status.UNKNOWN,
             addon,
@@ -52,7 +52,7 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
         whole = not asked.values
         said = "all configuration values are taken away" if whole else "configuration values are taken away"
         yield Finding(
-            codes.VALUES_DROPPED,
+            Code.of("addon-values-dropped"),
             Severity.HIGH,
             Status.FAIL,
             addon,
@@ -69,7 +69,7 @@ def _refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unkno
     whose = "kept from today" if asked.values is None else "given"
     if isinstance(broken, Unknown):
         yield Finding(
-            codes.VALUES_REFUSED,
+            Code.of("addon-values-refused"),
             Severity.HIGH,
             Status.UNKNOWN,
             addon,
@@ -85,7 +85,7 @@ def _refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unkno
         return
     for each in broken:
         yield Finding(
-            codes.VALUES_REFUSED,
+            Code.of("addon-values-refused"),
             Severity.MEDIUM if each.doubtful else Severity.HIGH,
             Status.FAIL,
             addon,
@@ -100,7 +100,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
     target, kubernetes = facts.target.version, facts.cluster.version
     if isinstance(facts.offered, Unknown):
         yield Finding(
-            codes.VERSION_UNFIT,
+            Code.of("addon-version-unfit"),
             Severity.HIGH,
             Status.UNKNOWN,
             addon,
@@ -112,11 +112,11 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
     elif not facts.offered:
         message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
         listed = Remedy("name a version that is: aws eks describe-addon-versions lists them")
-        yield Finding(codes.VERSION_UNFIT, Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
+        yield Finding(Code.of("addon-version-unfit"), Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
     old, new = parse(facts.now.version), parse(target)
     if old is not None and new is not None and new < old:
         yield Finding(
-            codes.VERSION_UNFIT,
+            Code.of("addon-version-unfit"),
             Severity.HIGH,
             Status.FAIL,
             addon,
@@ -126,7 +126,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
         )
     if facts.addon.status not in ("", "ACTIVE"):
         yield Finding(
-            codes.NOT_ACTIVE,
+            Code.of("addon-not-active"),
             Severity.MEDIUM,
             Status.FAIL,
             addon,
@@ -136,7 +136,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
         )
     if len(facts.steps) > 1:
         yield Finding(
-            codes.VERSION_UNFIT,
+            Code.of("addon-version-unfit"),
             Severity.HIGH,
             Status.FAIL,
             addon,
@@ -152,7 +152,7 @@ def _of_pods(facts: AddonFacts) -> Iterator[Finding]:
     for pod in astray:
         assert pod.branch is not None, "else it is not known to be astray"
         yield Finding(
-            codes.PODS_ASTRAY,
+            Code.of("addon-pods-astray"),
             Severity.HIGH,
             Status.FAIL,
             Subject("Pod", pod.name, pod.namespace),
@@ -177,7 +177,7 @@ def _of_writers(facts: AddonFacts) -> Iterator[Finding]:
         for manager, tool in ((each, tool_of(each)) for each in owners):
             if tool:
                 yield Finding(
-                    codes.OTHER_WRITER,
+                    Code.of("addon-other-writer"),
                     Severity.MEDIUM,
                     Status.FAIL,
                     Subject(of.kind, of.name, of.namespace),

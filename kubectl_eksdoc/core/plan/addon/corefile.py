@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
@@ -47,7 +47,7 @@ def by_version(text: str, target: str) -> Iterator[Finding]:
     subject = Subject("ConfigMap", NAME, SYSTEM)
     if found.refusals:
         yield Finding(
-            codes.COREFILE,
+            Code.of("addon-corefile-refused"),
             Severity.CRITICAL,
             Status.FAIL,
             subject,
@@ -62,7 +62,7 @@ def by_version(text: str, target: str) -> Iterator[Finding]:
         )
     elif found.doubts:
         yield Finding(
-            codes.COREFILE,
+            Code.of("addon-corefile-refused"),
             Severity.LOW,
             Status.UNKNOWN,
             subject,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
@@ -38,7 +38,7 @@ def judged(
         yield _not_all_seen(facts)
     for of, why in unread:
         yield Finding(
-            codes.OBJECT_UNREAD,
+            Code.of("addon-object-unread"),
             Severity.HIGH,
             Status.UNKNOWN,
             _subject(of),
@@ -57,7 +57,7 @@ def judged(
 
 def _nothing_seen(facts: AddonFacts) -> Finding:
     return Finding(
-        codes.OBJECT_UNREAD,
+        Code.of("addon-object-unread"),
         Severity.HIGH,
         Status.UNKNOWN,
         Subject("Addon", facts.addon.name),
@@ -71,7 +71,7 @@ def _nothing_seen(facts: AddonFacts) -> Finding:
 def _not_all_seen(facts: AddonFacts) -> Finding:
     seen = ", ".join(str(named(each)) for each in facts.objects)
     return Finding(
-        codes.OBJECT_UNREAD,
+        Code.of("addon-object-unread"),
         Severity.MEDIUM,
         Status.UNKNOWN,
         Subject("Addon", facts.addon.name),
@@ -87,11 +87,11 @@ def _subject(of: Named) -> Subject:
 
 
 _CODES = {
-    Fate.RESET: codes.FIELD_RESET,
-    Fate.REMOVED: codes.FIELD_RESET,
-    Fate.CONFLICT: codes.FIELD_CONFLICT,
-    Fate.KEPT: codes.FIELD_KEPT,
-    Fate.UNKNOWN: codes.FIELD_UNKNOWN,
+    Fate.RESET: Code.of("addon-field-reset"),
+    Fate.REMOVED: Code.of("addon-field-reset"),
+    Fate.CONFLICT: Code.of("addon-field-conflict"),
+    Fate.KEPT: Code.of("addon-field-kept"),
+    Fate.UNKNOWN: Code.of("addon-field-unknown"),
 }
 
 
@@ -112,7 +112,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
         message = f"EKS does not own {calls(change.field)} today, and takes it over with {facts.target.version}"
-        yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE))
+        yield _finding(Code.of("addon-ownership-grows"), Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE))
 
 
 def _on_purpose(
@@ -125,7 +125,7 @@ def _on_purpose(
         return
     message = f"{calls(change.field)} is set to {value_of(change.by_mode[mode].value)} by the values of the call"
     remedies = (Remedy("leave it as it is while somebody uses it"),)
-    yield _finding(codes.FIELD_RESET, severity, Status.FAIL, change, message, why, remedies)
+    yield _finding(Code.of("addon-field-reset"), severity, Status.FAIL, change, message, why, remedies)
 
 
 def _finding(
@@ -202,7 +202,7 @@ def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     for each in predictions:
         if each.may_return:
             yield Finding(
-                codes.FIELD_UNKNOWN,
+                Code.of("addon-field-unknown"),
                 Severity.MEDIUM,
                 Status.UNKNOWN,
                 _subject(each.of),
@@ -223,7 +223,7 @@ def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     for each in predictions:
         if each.shared:
             yield Finding(
-                codes.FIELD_UNKNOWN,
+                Code.of("addon-field-unknown"),
                 Severity.MEDIUM,
                 Status.UNKNOWN,
                 _subject(each.of),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.coredns import Corefile, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
@@ -56,7 +56,7 @@ def _refused(path: str, version: Version, found: Judged) -> Iterator[Finding]:
     """Each refusal is a finding, so that each has its line; CoreDNS stops at the first."""
     for each in found.refusals:
         yield Finding(
-            codes.COREFILE_REFUSED,
+            Code.of("dns-corefile-refused"),
             Severity.CRITICAL,
             Status.FAIL,
             Subject(FILE, path),
@@ -66,7 +66,7 @@ def _refused(path: str, version: Version, found: Judged) -> Iterator[Finding]:
         )
     if found.doubts and not found.refusals:
         yield Finding(
-            codes.COREFILE_UNKNOWN,
+            Code.of("dns-corefile-unknown"),
             Severity.LOW,
             Status.UNKNOWN,
             Subject(FILE, path),
@@ -84,7 +84,7 @@ def _ending(path: str, corefile: Corefile, length: float | None, found: Judged) 
     at = (f"{path}:{health.line if health is not None else 1} lameduck",)
     if length is None:
         yield Finding(
-            codes.LAMEDUCK_UNKNOWN,
+            Code.of("dns-lameduck-unknown"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject(FILE, path),
@@ -96,13 +96,13 @@ def _ending(path: str, corefile: Corefile, length: float | None, found: Judged) 
     allowed = budget(Shutdown(DEFAULT_GRACE_S, lameduck_s=length), 0)
     if allowed.too_short:
         message = f"lameduck is less than {FASTEST_S} s: CoreDNS stops answering before any node sends elsewhere"
-        code, severity = codes.LAMEDUCK_SHORT, Severity.HIGH
+        code, severity = Code.of("dns-lameduck-short"), Severity.HIGH
     elif allowed.too_long:
         message = f"lameduck does not fit what EKS gives CoreDNS: {arithmetic(length, allowed.shutdown)}"
-        code, severity = codes.LAMEDUCK_LONG, Severity.HIGH
+        code, severity = Code.of("dns-lameduck-long"), Severity.HIGH
     elif allowed.tight:
         message = f"lameduck breaks the margin until SIGKILL: {arithmetic(length, allowed.shutdown)}"
-        code, severity = codes.LAMEDUCK_LONG, Severity.MEDIUM
+        code, severity = Code.of("dns-lameduck-long"), Severity.MEDIUM
     else:
         return
     remedy = (Remedy(f"Write lameduck {allowed.advised_s}s, in health of the first server block."),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
@@ -47,7 +47,7 @@ class Step:
     command: str = ""
 
 
-_FIRST_AID = (codes.FAILING, codes.NOT_SERVING)
+_FIRST_AID = (Code.of("dns-failing"), Code.of("dns-not-serving"))
 
 
 def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) -> tuple[Step, ...]:
@@ -58,8 +58,8 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
     found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
     if broken:
         return (*found, _look_again())
-    doubted = (each for each in findings if each.code is codes.LAMEDUCK_SHORT)
-    lameduck = next(doubted, failing.get(codes.LAMEDUCK_LONG))
+    doubted = (each for each in findings if each.code is Code.of("dns-lameduck-short"))
+    lameduck = next(doubted, failing.get(Code.of("dns-lameduck-long")))
     if lameduck is not None and not end.advised_s:
         found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
     elif lameduck is not None:
@@ -71,12 +71,12 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
                 set_to(end.advised_s),
             )
         )
-    if codes.TOO_FEW in failing and failing[codes.TOO_FEW].severity is Severity.HIGH and codes.FAILING not in failing:
-        found.append(_of_remedy(failing[codes.TOO_FEW], moves="nothing"))
-    if codes.NO_BUDGET in failing:
-        found.append(_of_remedy(failing[codes.NO_BUDGET], moves="nothing"))
-    if codes.ON_SPOT in failing or codes.TOGETHER in failing:
-        spot = codes.ON_SPOT in failing
+    if Code.of("dns-too-few") in failing and failing[Code.of("dns-too-few")].severity is Severity.HIGH and Code.of("dns-failing") not in failing:
+        found.append(_of_remedy(failing[Code.of("dns-too-few")], moves="nothing"))
+    if Code.of("dns-no-budget") in failing:
+        found.append(_of_remedy(failing[Code.of("dns-no-budget")], moves="nothing"))
+    if Code.of("dns-on-spot") in failing or Code.of("dns-together") in failing:
+        spot = Code.of("dns-on-spot") in failing
         found.append(
             Step(
                 "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
@@ -85,13 +85,13 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
                 place_elsewhere(self_managed),
             )
         )
-    if codes.NOTICES in failing:
+    if Code.of("dns-notices-unheard") in failing:
         found.append(
             Step(
                 "Have Karpenter receive Spot interruption events.",
                 "all other pods on Spot nodes are terminated without SIGTERM, too",
                 "no node; Karpenter itself restarts",
-                _command(failing[codes.NOTICES]),
+                _command(failing[Code.of("dns-notices-unheard")]),
             )
         )
     return tuple(found)
@@ -128,12 +128,12 @@ def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[s
     if not ready:
         return  # nobody answers as it is
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
-    if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown):
+    if Code.of("dns-lameduck-short") in failing and not isinstance(end.budget, Unknown):
         yield (
             f"At each drain, update or scale-down, for {end.budget.propagation}, "
             f"{asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
         )
-    if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
+    if Code.of("dns-lameduck-long") in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
         yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
     yield from _taken_back(facts, [each for each in on_spot(facts) if each[0] in ready], len(ready))
 
@@ -260,7 +260,7 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
         return not_read("whether anybody needs CoreDNS, which has no Deployment here", Unknown("nodes were not read"))
     if owners == {NodeOwner.AUTO_MODE} or (not owners and facts.auto_mode is True):
         return Finding(
-            codes.WITHOUT,
+            Code.of("dns-elsewhere"),
             Severity.INFO,
             Status.PASS,
             DEPLOYMENT,
@@ -271,7 +271,7 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
         return not_read("what CoreDNS' pods are made by", Unknown(why))
     others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
     return Finding(
-        codes.FAILING,
+        Code.of("dns-failing"),
         Severity.CRITICAL,
         Status.FAIL,
         DEPLOYMENT,
@@ -284,7 +284,7 @@ def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:
     auto = owners.count(NodeOwner.AUTO_MODE)
     if auto or facts.auto_mode is True:
         yield Finding(
-            codes.WITHOUT,
+            Code.of("dns-elsewhere"),
             Severity.INFO,
             Status.PASS,
             DEPLOYMENT,
@@ -294,7 +294,7 @@ def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:
     fargate = [pod for pod in facts.pods if (node := facts.node_of(pod)) and node.owner is NodeOwner.FARGATE]
     if fargate:
         yield Finding(
-            codes.WITHOUT,
+            Code.of("dns-elsewhere"),
             Severity.INFO,
             Status.PASS,
             DEPLOYMENT,

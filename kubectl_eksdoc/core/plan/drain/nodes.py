@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import LeftOut
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
@@ -25,7 +25,7 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     if node.owner is NodeOwner.FARGATE:
         return _fails(
             node,
-            codes.NODE_FARGATE,
+            Code.of("node-fargate"),
             Severity.MEDIUM,
             "a Fargate node is not drained: it goes with its pod",
             *_new_fargate_pods(node, owners),
@@ -33,7 +33,7 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     if node.owner is NodeOwner.AUTO_MODE:
         return _fails(
             node,
-            codes.NODE_AUTO_MODE,
+            Code.of("node-auto-mode"),
             Severity.MEDIUM,
             "EKS Auto Mode replaces this node itself and respects budgets while it does",
             Remedy("Let EKS replace it; to have it gone now, delete its NodeClaim.", "kubectl get nodeclaims"),
@@ -41,7 +41,7 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     if node.deletion_at is not None:
         return _fails(
             node,
-            codes.NODE_FOREIGN_DRAIN,
+            Code.of("node-foreign-drain"),
             Severity.HIGH,
             "it is being deleted already (metadata.deletionTimestamp is set)",
             Remedy("Leave it to whoever deletes it, and see how far it is.", kubectl("describe", "node", node.name)),
@@ -50,7 +50,7 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     if foreign is not None:
         return _fails(
             node,
-            codes.NODE_FOREIGN_DRAIN,
+            Code.of("node-foreign-drain"),
             Severity.HIGH,
             foreign.said,
             Remedy(f"Leave it to {foreign.who}, or stop that first; two drains of one node fight."),
@@ -58,7 +58,7 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     if node.ready not in ("True", "False"):
         return _fails(
             node,
-            codes.NODE_NOT_READY,
+            Code.of("node-not-ready"),
             Severity.HIGH,
             f"its kubelet does not answer (Ready is {node.ready}): evicted pods would stay Terminating",
             Remedy(
@@ -72,7 +72,7 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
 def may_be_cordoned(node: Node, refusal: Finding | None) -> bool:
     """Whether a run cordons it though it does not drain it: nothing is scheduled onto a Fargate node a second time, and
     a node that another client drains is left to that."""
-    return node.owner is not NodeOwner.FARGATE and (refusal is None or refusal.code is not codes.NODE_FOREIGN_DRAIN)
+    return node.owner is not NodeOwner.FARGATE and (refusal is None or refusal.code is not Code.of("node-foreign-drain"))
 
 
 def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
@@ -83,7 +83,7 @@ def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
     message = "which pods are on it is not known: some that are not valid were left out"
     evidence = tuple(each.said for each in here[:MAX_EVIDENCE])
     return Finding(
-        codes.OBJECTS_INVALID, Severity.HIGH, Status.UNKNOWN, _subject(node), message, evidence, (VALID,), "its pods"
+        Code.of("objects-invalid"), Severity.HIGH, Status.UNKNOWN, _subject(node), message, evidence, (VALID,), "its pods"
     )
 
 
@@ -98,7 +98,7 @@ def _ends_soon(node: Node) -> Finding | None:
         if taint.key.startswith(TERMINATION_TAINTS):
             return _knows(
                 node,
-                codes.NODE_ENDS_SOON,
+                Code.of("node-ends-soon"),
                 Severity.HIGH,
                 f"its instance ends soon, whether it is drained or not (taint {taint.key})",
                 Remedy(
@@ -113,7 +113,7 @@ def _not_ready(node: Node) -> Finding | None:
         return None
     return _knows(
         node,
-        codes.NODE_NOT_READY,
+        Code.of("node-not-ready"),
         Severity.MEDIUM,
         "its kubelet answers and says that the node is not Ready: its pods may be away already, and stop slowly",
         Remedy("See what its kubelet complains of.", kubectl("describe", "node", node.name)),
@@ -125,7 +125,7 @@ def _hybrid(node: Node) -> Finding | None:
         return None
     return _knows(
         node,
-        codes.NODE_HYBRID,
+        Code.of("node-hybrid"),
         Severity.LOW,
         "a hybrid node: nothing in AWS replaces or removes the machine after the drain",
         Remedy("Plan what happens to the machine, and where its pods fit meanwhile.", "", When.TOMORROW),

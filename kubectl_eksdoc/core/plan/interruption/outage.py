@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
@@ -120,7 +120,7 @@ def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) 
     if not outage.budgets_known and outage.handled is not False:
         read = facts.cluster.read_of(kinds.BUDGETS)
         yield Finding(
-            codes.OUTAGE,
+            Code.of("interruption-outage"),
             Severity.LOW,
             Status.UNKNOWN,
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
@@ -137,7 +137,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
         pods = [pod.key for pod in node.dying]
         alone = outage.handled is False and node not in others
         yield Finding(
-            codes.NOTICE_NOW,
+            Code.of("interruption-now"),
             Severity.CRITICAL if alone or node.critical else Severity.HIGH,
             Status.FAIL,
             Subject("Node", node.name),
@@ -157,7 +157,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
     notices = facts.told.notices
     if isinstance(notices, Unknown) and any(is_spot(node) and instance_of(node) for node in facts.cluster.nodes):
         yield Finding(
-            codes.NOTICE_NOW,
+            Code.of("interruption-now"),
             Severity.LOW,
             Status.UNKNOWN,
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
@@ -200,7 +200,7 @@ def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk, again: Sequenc
     )
     spot = sorted({pod.node for each in outage.nodes for pod in each.critical if is_coredns(pod.namespace, pod.labels)})
     return Finding(
-        codes.OUTAGE,
+        Code.of("interruption-outage"),
         severity,
         status,
         loser.subject,
@@ -242,7 +242,7 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
     count = f"{len(losers)} workload{'' if len(losers) == 1 else 's'}"
     evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in losers]
     return Finding(
-        codes.OUTAGE,
+        Code.of("interruption-outage"),
         Severity.CRITICAL if whole and any(each.critical for each in whole) else Severity.HIGH,
         Status.FAIL if known else Status.UNKNOWN,
         Subject("Spot nodes", ", ".join(sorted({each.node for each in losers}))),
@@ -302,7 +302,7 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
         if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
             count = f"{len(nodes) or 'no'} Spot node{_s(len(nodes))}"
             yield Finding(
-                codes.NOT_OURS,
+                Code.of("interruption-by-eks"),
                 Severity.INFO,
                 Status.PASS,
                 Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
@@ -316,4 +316,4 @@ def _unknown(
 ) -> Finding:
     subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
     evidence = tuple(nodes[:_MOST])
-    return Finding(codes.OUTAGE, severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing)
+    return Finding(Code.of("interruption-outage"), severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -106,7 +106,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
 def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding(
-            codes.OUTAGE,
+            Code.of("interruption-outage"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
@@ -124,7 +124,7 @@ def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
     if not cluster or not facts.queue or _named_after(facts.queue, cluster):
         return
     yield Finding(
-        codes.QUEUE,
+        Code.of("interruption-queue"),
         Severity.INFO,
         Status.PASS,
         Subject("Queue", facts.queue),
@@ -163,13 +163,13 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
     return True if one and other else None
 
 
-_SENDING = (codes.QUEUE, codes.POLICY, codes.KEY)
+_SENDING = (Code.of("interruption-queue"), Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"))
 """Links of every kind of event, before the queue."""
 
 
 def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
     shared = handled(each for each in links if each.code in _SENDING)
-    rules = [each for each in links if each.code is codes.RULE]
+    rules = [each for each in links if each.code is Code.of("interruption-rule")]
     return {each.name.removeprefix("rule: "): _both(shared, _there(each)) for each in rules}
 
 
@@ -181,12 +181,12 @@ def _there(link: Link) -> bool | None:
 
 def to_karpenter(links: Sequence[Link]) -> bool | None:
     """A sign of life shows it, whatever could not be looked at; it does not show that EventBridge delivers anything."""
-    alive = any(each.code is codes.LIFE and each.status is Status.PASS for each in links)
-    behind = [each for each in links if each.code not in (codes.POLICY, codes.KEY, codes.RULE)]
+    alive = any(each.code is Code.of("interruption-sign-of-life") and each.status is Status.PASS for each in links)
+    behind = [each for each in links if each.code not in (Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"))]
     return handled(each for each in behind if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
 
 
-_READING = (codes.SETTING, codes.RIGHTS, codes.LOG)
+_READING = (Code.of("interruption-setting"), Code.of("interruption-rights"), Code.of("interruption-provider-fails"))
 """Links behind the queue."""
 
 
@@ -235,13 +235,13 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
     """Rules that lack for the same reason are one finding."""
     merged: dict[tuple[object, ...], list[Link]] = {}
     for each in links:
-        alike = each.code is codes.RULE and each.status is not None and each.status is not Status.PASS
+        alike = each.code is Code.of("interruption-rule") and each.status is not None and each.status is not Status.PASS
         why = each.what if each.status is Status.UNKNOWN else ""
         lacks = alike and (each.status is Status.UNKNOWN or each.what.startswith(delivery.NO_RULE))
         key = (each.code, each.status, why) if lacks else (each.code, each.name)
         merged.setdefault(key, []).append(each)
     for several in merged.values():
-        symptom = several[0].code is codes.LOG and any(e.failed and e.vital and e.code is not codes.LOG for e in links)
+        symptom = several[0].code is Code.of("interruption-provider-fails") and any(e.failed and e.vital and e.code is not Code.of("interruption-provider-fails") for e in links)
         finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
         if finding is None:
             continue
@@ -272,7 +272,7 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
     if isinstance(facts.install, Unknown):
         missing_right = facts.install.missing
         yield Finding(
-            codes.KARPENTER,
+            Code.of("interruption-karpenter"),
             Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
             Status.UNKNOWN,
             subject,
@@ -284,7 +284,7 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
         nodes = [node.name for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]
         if nodes:
             yield Finding(
-                codes.KARPENTER,
+                Code.of("interruption-karpenter"),
                 Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
                 Status.FAIL,
                 subject,
@@ -299,7 +299,7 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
             )
         elif facts.cluster.unread(kinds.DEPLOYMENTS):
             yield Finding(
-                codes.KARPENTER,
+                Code.of("interruption-karpenter"),
                 Severity.LOW,
                 Status.UNKNOWN,
                 subject,
@@ -308,7 +308,7 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
             )
     for other in facts.others:
         yield Finding(
-            codes.KARPENTER,
+            Code.of("interruption-karpenter"),
             Severity.LOW,
             Status.UNKNOWN,
             Subject("Deployment", other.partition("/")[2], other.partition("/")[0]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of
@@ -101,15 +101,15 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
     return Missing(
         facts.queue,
         arn,
-        codes.QUEUE in failed,
+        Code.of("interruption-queue") in failed,
         queue.url if isinstance(queue, Queue) else "",
-        _policy(arn, install, queue) if {codes.QUEUE, codes.POLICY} & made or refused else None,
+        _policy(arn, install, queue) if {Code.of("interruption-queue"), Code.of("interruption-queue-policy")} & made or refused else None,
         key.arn if isinstance(key, Key) else "",
-        _key_policy(key) if codes.KEY in made else None,
+        _key_policy(key) if Code.of("interruption-queue-key") in made else None,
         rules,
-        rights if codes.RIGHTS in failed else (),
+        rights if Code.of("interruption-rights") in failed else (),
         role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
-        codes.SETTING in failed,
+        Code.of("interruption-setting") in failed,
         tuple(f"{each.name}: {each.what}" for each in links if each.status is Status.UNKNOWN and each.code in _MADE),
         tuple(f"{each.name}: {each.what}" for each in links if each.failed and not each.made and each.code in _MADE),
     )
@@ -127,12 +127,12 @@ def _key_policy(key: object) -> Doc | None:
     return merged(key.policy, [key_statement()]) if isinstance(key, Key) and isinstance(key.policy, dict) else None
 
 
-_MADE = (codes.SETTING, codes.QUEUE, codes.POLICY, codes.KEY, codes.RULE, codes.RIGHTS)
+_MADE = (Code.of("interruption-setting"), Code.of("interruption-queue"), Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"), Code.of("interruption-rights"))
 
 
 def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
     """With those whose lack does no harm, where a rule is made at all: the stack is then that of the documentation."""
-    rules = [each for each in links if each.code is codes.RULE]
+    rules = [each for each in links if each.code is Code.of("interruption-rule")]
     any_made = any(each.failed for each in rules)
     names = {each.subject.name for each in rules if each.failed or (any_made and each.what.startswith(NO_RULE))}
     return [kind for kind in interruption.kinds_of(install.version) if kind.name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -54,7 +54,7 @@ def role_of(install: KarpenterInstall, identity: str | Absent | Unknown) -> Role
 def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tuple[Remedy, ...]) -> Link:
     role = role_of(install, facts.told.identity)
     subject = Subject("Role", role.arn.rpartition("/")[2] if isinstance(role, Role) else "of Karpenter")
-    link = Link(codes.RIGHTS, "role's rights", subject, Status.PASS, "", remedy=remedy)
+    link = Link(Code.of("interruption-rights"), "role's rights", subject, Status.PASS, "", remedy=remedy)
     if isinstance(role, Unknown):
         return unknown(link, role, "the role of Karpenter")
     policies = facts.told.policies
@@ -233,7 +233,7 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
         subject = Subject(each.kind, each.name, each.namespace)
         if each.by_node and each.on and karpenter_drains is not False:
             yield Finding(
-                codes.HANDLER,
+                Code.of("interruption-node-termination-handler"),
                 Severity.MEDIUM,
                 Status.FAIL,
                 subject,
@@ -257,11 +257,11 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
             if each.by_node
             else "it reads a queue of its own, and drains the instances that are tagged for it"
         )
-        yield Finding(codes.HANDLER, Severity.INFO, Status.PASS, subject, text)
+        yield Finding(Code.of("interruption-node-termination-handler"), Severity.INFO, Status.PASS, subject, text)
     unread = cluster.unread(kinds.DAEMON_SETS)
     if unread and not there:
         yield Finding(
-            codes.HANDLER,
+            Code.of("interruption-node-termination-handler"),
             Severity.LOW,
             Status.UNKNOWN,
             Subject("DaemonSet", HANDLER),

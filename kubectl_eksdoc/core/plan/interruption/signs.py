@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Queue
 from kubectl_eksdoc.core.model.commands import shell
@@ -102,7 +102,7 @@ def _number(text: str) -> int | None:
 
 def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     """Whether Karpenter says that it cannot use the queue."""
-    link = Link(codes.LOG, "Karpenter's log", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    link = Link(Code.of("interruption-provider-fails"), "Karpenter's log", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
     if not install.pods and not install.replicas:
         return _asleep(link, install)
     read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
@@ -116,7 +116,7 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
         why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
-        return _to_look(unknown(replace(link, code=codes.KARPENTER, name="Karpenter"), why, "a Ready pod"), install)
+        return _to_look(unknown(replace(link, code=Code.of("interruption-karpenter"), name="Karpenter"), why, "a Ready pod"), install)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
@@ -148,7 +148,7 @@ def _asleep(link: Link, install: KarpenterInstall) -> Link:
     what = "it is scaled to nothing: nobody hears of interruptions, and nobody makes nodes"
     command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
     remedy = Remedy("Scale it up again, once whoever scaled it down is asked why.", command)
-    return replace(link, code=codes.KARPENTER, name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,))
+    return replace(link, code=Code.of("interruption-karpenter"), name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,))
 
 
 def _no_pods(install: KarpenterInstall) -> str:
@@ -168,7 +168,7 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool,
     """Whether it has been seen to work. `broken`: something before it is known to be wrong; `named`: it is known that
     Karpenter reads this queue, else another may be who fetches from it."""
     subject = Subject("Deployment", install.name, install.namespace)
-    link = Link(codes.LIFE, "sign of life", subject, Status.PASS, "", False)
+    link = Link(Code.of("interruption-sign-of-life"), "sign of life", subject, Status.PASS, "", False)
     for sign in (*_signs(facts, install), *(_fetches(facts) if named and not broken else ())):
         return replace(link, what=sign)
     if broken:

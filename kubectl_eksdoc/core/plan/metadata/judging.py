@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.commands import shell
@@ -54,7 +54,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     identities = facts.told.identities
     if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # else it does not matter
         yield Finding(
-            codes.ROLES_UNKNOWN,
+            Code.of("imds-roles-unknown"),
             Severity.LOW,
             Status.UNKNOWN,
             _cluster(facts),
@@ -65,7 +65,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding(
-            codes.PODS_UNREAD,
+            Code.of("imds-pods-unread"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             _cluster(facts),
@@ -77,7 +77,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     yield from _unexplained(facts, groups)
     if facts.not_looked_into:
         yield Finding(
-            codes.PODS_UNREAD,
+            Code.of("imds-pods-unread"),
             Severity.LOW,
             Status.UNKNOWN,
             _cluster(facts),
@@ -114,7 +114,7 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
         one = len(several) == 1
         log = f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"
         yield Finding(
-            codes.PODS_UNREAD,
+            Code.of("imds-pods-unread"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
@@ -133,7 +133,7 @@ def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[A
     found = [each for each in pods if each.node or not groups]
     if found:
         yield Finding(
-            codes.PODS_UNREAD,
+            Code.of("imds-pods-unread"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
@@ -158,7 +158,7 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     if found:
         first = found[0]
         yield Finding(
-            codes.PODS_UNREAD,
+            Code.of("imds-pods-unread"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
@@ -204,7 +204,7 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
     if same[0].source:
         evidence.append(f"source: {same[0].source}")
     return Finding(
-        codes.PODS_BROKEN if broken else codes.PODS_WILL_BREAK,
+        Code.of("imds-pods-broken") if broken else Code.of("imds-pods-will-break"),
         Severity.CRITICAL if broken else Severity.HIGH,
         Status.FAIL,
         owner_of(same[0].pod),
@@ -243,7 +243,7 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
         total += len(found)
     if total:
         yield Finding(
-            codes.PODS_POSSIBLE,
+            Code.of("imds-pods-possible"),
             Severity.LOW,
             Status.UNKNOWN,
             _cluster(facts),
@@ -260,7 +260,7 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
     if found:
         owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
         yield Finding(
-            codes.PODS_POSSIBLE,
+            Code.of("imds-pods-possible"),
             Severity.INFO,
             Status.PASS,
             _cluster(facts),
@@ -277,7 +277,7 @@ def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Findin
     worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
     fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
     yield Finding(
-        codes.NEXT_DIFFERS,
+        Code.of("imds-next-differs"),
         Severity.MEDIUM if fails else Severity.LOW,
         Status.FAIL if fails else Status.PASS,
         _subject(alike),
@@ -294,7 +294,7 @@ def _tokens(alike: NodesAlike) -> Iterator[Finding]:
         return
     if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
         yield Finding(
-            codes.TOKENS_REQUIRED,
+            Code.of("imds-tokens-required"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             _subject(alike),
@@ -308,7 +308,7 @@ def _tokens(alike: NodesAlike) -> Iterator[Finding]:
 
 def _refused(alike: NodesAlike) -> Finding:
     return Finding(
-        codes.LAUNCH_REFUSED,
+        Code.of("imds-launch-refused"),
         Severity.HIGH,
         Status.FAIL,
         _subject(alike),
@@ -337,7 +337,7 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
                 by_right.setdefault(missing, []).append((alike, now))
                 continue
             yield Finding(
-                codes.NODES_UNKNOWN,
+                Code.of("imds-nodes-unknown"),
                 Severity.MEDIUM,
                 Status.UNKNOWN,
                 _subject(alike),
@@ -357,7 +357,7 @@ def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[Nod
     names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
     why = (first.here if now else first.later).why
     return Finding(
-        codes.NODES_UNKNOWN,
+        Code.of("imds-nodes-unknown"),
         Severity.MEDIUM,
         Status.UNKNOWN,
         _subject(first) if len(groups) == 1 else _cluster(facts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach, shell
@@ -53,7 +53,7 @@ def judged_successor(name: str, affected: Sequence[AffectedPod]) -> Iterator[Fin
     named = sorted({str(owner_of(each.pod)) for each in found})
     whose = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
     yield Finding(
-        codes.SUCCESSOR,
+        Code.of("imds-successor"),
         Severity.HIGH if sure else Severity.LOW,
         Status.FAIL if sure else Status.UNKNOWN,
         Subject("NodeGroup", name),
@@ -180,21 +180,21 @@ def _alike(pod: Pod) -> str:
 # Who reaches the metadata service against an earlier answer: which nodes and pods either was about.
 
 
-_OPEN = frozenset({codes.NODES_UNKNOWN.name, codes.ROLES_UNKNOWN.name, codes.PODS_UNREAD.name})
+_OPEN = frozenset({Code.of("imds-nodes-unknown").name, Code.of("imds-roles-unknown").name, Code.of("imds-pods-unread").name})
 KIN = {
     code.name: _OPEN
     for code in (
-        codes.PODS_BROKEN,
-        codes.PODS_WILL_BREAK,
-        codes.NEXT_DIFFERS,
-        codes.PODS_POSSIBLE,
-        codes.ROLES_UNKNOWN,
+        Code.of("imds-pods-broken"),
+        Code.of("imds-pods-will-break"),
+        Code.of("imds-next-differs"),
+        Code.of("imds-pods-possible"),
+        Code.of("imds-roles-unknown"),
     )
 }
 """Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly
 need it hides nothing."""
 
-_NEEDS = needs_of(codes.ALL)
+_NEEDS = needs_of(Code.of_area("imds"))
 _KNOWN = frozenset(_NEEDS)
 """What an older version may have found besides, nobody looks for here."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
@@ -58,7 +58,7 @@ def is_nothing(plan: AddonPlan) -> bool:
 
 
 def _weighs(finding: Finding) -> bool:
-    if finding.status is Status.UNKNOWN or finding.code in (codes.VALUES_DROPPED, codes.NOT_ACTIVE):
+    if finding.status is Status.UNKNOWN or finding.code in (Code.of("addon-values-dropped"), Code.of("addon-not-active")):
         return True
     return finding.status is Status.FAIL and finding.severity is Severity.CRITICAL
 
@@ -94,7 +94,7 @@ def _of_version(plan: AddonPlan) -> Iterator[Guard]:
             "Name a version of the minor before with --to.",
         )
     for each in plan.findings:
-        if each.code is codes.VALUES_REFUSED and each.status is Status.FAIL and each.severity is Severity.HIGH:
+        if each.code is Code.of("addon-values-refused") and each.status is Status.FAIL and each.severity is Severity.HIGH:
             yield Guard(each.message, "\n".join(f"{remedy.text}." for remedy in each.remedy))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.head import LIGHTS, called, figures
@@ -86,7 +86,7 @@ def _what_waits(shown: Shown, found: Finding) -> str:
 
 def _held_up(shown: Shown, found: Finding) -> Html:
     """Of a finding about drains: which nodes it keeps from being emptied, as the drain's plan has it."""
-    if shown.drain is None or found.status is Status.PASS or found.code not in codes.ALL:
+    if shown.drain is None or found.status is Status.PASS or found.code not in Code.of_area("drain"):
         return Html("")
     nodes = shown.drain.holds_up(found)
     if not nodes:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
@@ -27,7 +27,7 @@ def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl
 
 
 def judged(of: AddonFacts, asked: Asked = Asked()) -> list[Finding]:
-    return list(found(planned(of, asked), codes.COREFILE))
+    return list(found(planned(of, asked), Code.of("addon-corefile-refused")))
 
 
 def test_a_plugin_that_is_gone_is_found_before_the_update() -> None:

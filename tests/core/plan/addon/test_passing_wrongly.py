@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, at, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon
@@ -61,7 +61,7 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
                 del entry["value"]
 
     plan = planned(facts(objects=(hand(a_persons(), empty),)), Asked(mode))
-    (finding,) = [each for each in found(plan, codes.FIELD_RESET) if ENI_TAGS in each.message]
+    (finding,) = [each for each in found(plan, Code.of("addon-field-reset")) if ENI_TAGS in each.message]
     assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
     assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
     kept = planned(plan.facts, Asked(Mode.OVERWRITE, plan.way_out.values))
@@ -133,7 +133,7 @@ def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
     plan = planned(facts(objects=(hand(rich(), append),)), Asked(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.field.variable == "ENABLE_POD_ENI"]
     assert change.live == "true" and change.by_mode[Mode.OVERWRITE].value == "false"
-    assert [each.status for each in found(plan, codes.FIELD_RESET) if "ENABLE_POD_ENI" in each.message] == [Status.FAIL]
+    assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [Status.FAIL]
 
 
 def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
@@ -143,7 +143,7 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
     nothing = Unknown("no chart of it is known")
     side = OfVersion("v9.0.0-eksbuild.1", nothing, nothing)
     plan = planned(facts(objects=(live,), target=side, now=side), Asked(Mode.OVERWRITE))
-    assert [each.status for each in found(plan, codes.OBJECT_UNREAD)] == [Status.UNKNOWN]
+    assert [each.status for each in found(plan, Code.of("addon-object-unread"))] == [Status.UNKNOWN]
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -160,7 +160,7 @@ def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
 def test_a_label_of_eks_that_a_user_changed_never_passes(path: tuple[str, ...], mode: Mode) -> None:
     live = edited(COREFILE, path, "mine")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(mode))
-    assert [each for each in found(plan, codes.FIELD_UNKNOWN) if path[-1] in each.message]
+    assert [each for each in found(plan, Code.of("addon-field-unknown")) if path[-1] in each.message]
 
 
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.NONE])
@@ -222,13 +222,13 @@ _RBAC = "rbac.authorization.k8s.io/v1"
 def test_every_object_of_the_add_on_is_read_and_judged(addon: str, doc: Doc, path: str, mode: Mode) -> None:
     assert named(doc) in objects_of(addon)
     plan = planned(without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), Asked(mode))
-    assert [each for each in found(plan, codes.FIELD_UNKNOWN) if f".{path}" in each.message]
+    assert [each for each in found(plan, Code.of("addon-field-unknown")) if f".{path}" in each.message]
 
 
 @pytest.mark.parametrize("addon", ["aws-ebs-csi-driver", "metrics-server", "eks-pod-identity-agent"])
 def test_an_add_on_with_more_objects_than_are_known_never_passes(addon: str) -> None:
     live = edited({**COREFILE, "metadata": {"name": "x", "namespace": "kube-system"}}, ("data", "a"), "b", "eks")
-    (finding,) = found(planned(without_charts(addon, objects=(live,)), Asked()), codes.OBJECT_UNREAD)
+    (finding,) = found(planned(without_charts(addon, objects=(live,)), Asked()), Code.of("addon-object-unread"))
     assert finding.status is Status.UNKNOWN
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.api_objects import with_value as with_at
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -70,7 +70,7 @@ def found(plan: AddonPlan, code: Any) -> list[Finding]:
 
 def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     plan = planned(facts(), Asked(Mode.OVERWRITE))
-    resets = found(plan, codes.FIELD_RESET)
+    resets = found(plan, Code.of("addon-field-reset"))
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     demux = next(each for each in resets if EARLY_DEMUX[2] in each.message)
     where = "DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init"
@@ -85,30 +85,30 @@ def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
 )
 def test_how_bad_it_is_depends_on_who_uses_it(pods: Any, severity: Severity) -> None:
     plan = planned(facts(usage=Usage(pods)), Asked(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {severity}
+    assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {severity}
 
 
 def test_only_the_value_that_matters_is_bad_to_lose() -> None:
     live = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], "perhaps")
     plan = planned(facts(objects=(live,)), Asked(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {Severity.LOW, Severity.CRITICAL}
+    assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {Severity.LOW, Severity.CRITICAL}
 
 
 def test_preserve_keeps_with_its_caveat() -> None:
     plan = planned(facts(), Asked(Mode.PRESERVE))
-    kept = found(plan, codes.FIELD_KEPT)
+    kept = found(plan, Code.of("addon-field-kept"))
     assert len(kept) == 2 and {each.status for each in kept} == {Status.PASS}
     assert all("confidence: low" in each.evidence for each in kept)
 
 
 def test_none_conflicts() -> None:
     plan = planned(facts(), Asked())
-    assert len(found(plan, codes.FIELD_CONFLICT)) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
+    assert len(found(plan, Code.of("addon-field-conflict"))) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
 
 
 def test_ownership_that_grows_is_told() -> None:
     plan = planned(facts(objects=(a_persons(),)), Asked(Mode.OVERWRITE))
-    (grows,) = found(plan, codes.OWNERSHIP_GROWS)
+    (grows,) = found(plan, Code.of("addon-ownership-grows"))
     assert "takes it over with v1.15.1-eksbuild.1" in grows.message
 
 
@@ -125,10 +125,10 @@ def test_what_is_not_known_is_never_pass() -> None:
     )
     assert {each.status for each in plan.findings} == {Status.UNKNOWN} and all(each.missing for each in plan.findings)
     assert {each.code for each in plan.findings} == {
-        codes.FIELD_UNKNOWN,
-        codes.OBJECT_UNREAD,
-        codes.VALUES_REFUSED,
-        codes.VERSION_UNFIT,
+        Code.of("addon-field-unknown"),
+        Code.of("addon-object-unread"),
+        Code.of("addon-values-refused"),
+        Code.of("addon-version-unfit"),
     }
 
 
@@ -141,7 +141,7 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     assert way is not None and not way.cannot and len(way.keeps) == 2
     assert way.values == merged(today, WANTED).values
     after = planned(known, Asked(Mode.OVERWRITE, way.values))
-    assert after.way_out is None and not found(after, codes.FIELD_RESET)
+    assert after.way_out is None and not found(after, Code.of("addon-field-reset"))
 
 
 def test_what_no_value_leads_to_is_named() -> None:
@@ -167,16 +167,16 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
 
 def test_values_that_are_taken_away_are_named() -> None:
     today = {"env": {"WARM_ENI_TARGET": "3"}, "tolerations": []}
-    (all_gone,) = found(planned(facts(values=today), Asked(values={})), codes.VALUES_DROPPED)
+    (all_gone,) = found(planned(facts(values=today), Asked(values={})), Code.of("addon-values-dropped"))
     assert all_gone.message == "all configuration values are taken away: env.WARM_ENI_TARGET, tolerations"
-    (some,) = found(planned(facts(values=today), Asked(values={"tolerations": []})), codes.VALUES_DROPPED)
+    (some,) = found(planned(facts(values=today), Asked(values={"tolerations": []})), Code.of("addon-values-dropped"))
     assert some.message == "configuration values are taken away: env.WARM_ENI_TARGET"
-    assert not found(planned(facts(values=today), Asked()), codes.VALUES_DROPPED)
+    assert not found(planned(facts(values=today), Asked()), Code.of("addon-values-dropped"))
 
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    told = [each.message for each in found(planned(known, Asked()), codes.VERSION_UNFIT)]
+    told = [each.message for each in found(planned(known, Asked()), Code.of("addon-version-unfit"))]
     assert told == [
         "EKS does not offer v1.15.1-eksbuild.1 for Kubernetes 1.33",
         "vpc-cni is updated one minor version at a time: v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1",
@@ -187,7 +187,7 @@ def test_other_writers_are_named() -> None:
     live = rich()
     entry = {**live["metadata"]["managedFields"][0], "manager": "Terraform", "operation": "Update"}
     meta = {**live["metadata"], "managedFields": [*live["metadata"]["managedFields"], entry]}
-    (writer,) = found(planned(facts(objects=({**live, "metadata": meta},)), Asked()), codes.OTHER_WRITER)
+    (writer,) = found(planned(facts(objects=({**live, "metadata": meta},)), Asked()), Code.of("addon-other-writer"))
     assert writer.message.startswith("Terraform (field manager Terraform) has fields of it")
 
 
@@ -195,7 +195,7 @@ def test_entries_that_no_server_wrote_make_the_object_unread() -> None:
     live = rich()
     broken = {**live, "metadata": {**live["metadata"], "managedFields": [{"manager": "eks"}]}}
     plan = planned(facts(objects=(broken,)), Asked(Mode.OVERWRITE))
-    assert [each.code for each in plan.findings] == [codes.OBJECT_UNREAD]
+    assert [each.code for each in plan.findings] == [Code.of("addon-object-unread")]
 
 
 def test_fates_are_told_for_every_mode() -> None:
@@ -230,7 +230,7 @@ def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     """After it nothing of ``data`` is EKS's any more."""
     live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-    (unknown,) = found(plan, codes.FIELD_UNKNOWN)
+    (unknown,) = found(plan, Code.of("addon-field-unknown"))
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
     assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
 
@@ -240,7 +240,7 @@ def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     del deployment["data"]
     live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, codes.FIELD_UNKNOWN)
+    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, Code.of("addon-field-unknown"))
 
 
 def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_business() -> None:
@@ -251,7 +251,7 @@ def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_bu
     for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
         live = edited(account, ("metadata", "annotations", key), "x")
         plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-        assert len(found(plan, codes.FIELD_UNKNOWN)) == expected
+        assert len(found(plan, Code.of("addon-field-unknown"))) == expected
 
 
 ROLE, OWN = "arn:aws:iam::111122223333:role/cni", "arn:aws:iam::111122223333:role/by-hand"
@@ -268,7 +268,7 @@ def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> 
     (change,) = [each for each in plan.changes if each.field.path[-1] == f"f:{role}"]
     assert [change.fate(mode) for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
     assert change.by_mode[Mode.OVERWRITE].value == ROLE and change.config == ()
-    reset = next(each for each in found(plan, codes.FIELD_RESET) if role in each.message)
+    reset = next(each for each in found(plan, Code.of("addon-field-reset")) if role in each.message)
     assert reset.severity is Severity.CRITICAL
     assert f"--service-account-role-arn {OWN}" in reset.remedy[0].text
     if plan.way_out is not None:
@@ -322,9 +322,9 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
         target=version("v1.12.0"),
     )
     plan = planned(known, Asked())
-    (older,) = found(plan, codes.VERSION_UNFIT)
+    (older,) = found(plan, Code.of("addon-version-unfit"))
     assert older.message == "v1.12.0-eksbuild.1 is older than v1.15.1-eksbuild.1, which is installed"
-    (status,) = found(plan, codes.NOT_ACTIVE)
+    (status,) = found(plan, Code.of("addon-not-active"))
     assert "is UPDATE_FAILED" in status.message and status.evidence == ("ConfigurationConflict: Conflicts found",)
 
 
@@ -332,11 +332,11 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
 def test_a_variable_is_on_as_vpc_cni_reads_it(live: str) -> None:
     doc = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], live)
     plan = planned(facts(objects=(doc,)), Asked(Mode.OVERWRITE))
-    assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {Severity.CRITICAL}
+    assert {each.severity for each in found(plan, Code.of("addon-field-reset"))} == {Severity.CRITICAL}
 
 
 @pytest.mark.parametrize("entries", ["text", [1], {"manager": "eks"}, [{"manager": "eks", "operation": 1}]])
 def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
     live = {**COREFILE, "metadata": {**COREFILE["metadata"], "managedFields": entries}}
     plan = planned(without_charts("coredns", objects=(live,)), Asked())
-    assert [each.code for each in plan.findings] == [codes.OBJECT_UNREAD]
+    assert [each.code for each in plan.findings] == [Code.of("addon-object-unread")]

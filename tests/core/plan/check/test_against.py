@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes, dns_codes
-from kubectl_eksdoc.core.model.check_codes import nodes, parts
-from kubectl_eksdoc.core.model.check_codes.apis import IN_MANIFEST
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
@@ -53,12 +53,12 @@ def changes(earlier: Earlier, plan: CheckPlan, **options: object) -> list[tuple[
 
 
 def test_what_is_new_and_what_is_fixed() -> None:
-    earlier = an_earlier(said(codes.BUDGET_NEVER))
+    earlier = an_earlier(said(Code.of("budget-never-allows")))
     assert changes(earlier, a_plan(SKEW)) == [("new", SKEW.code.name), ("fixed", "budget-never-allows")]
 
 
 def test_a_command_that_could_not_be_asked_hides_all_that_it_would_find() -> None:
-    for whole, code in ((parts.DNS, dns_codes.LAMEDUCK_SHORT), (parts.DRAIN, codes.BUDGET_NEVER)):
+    for whole, code in ((Code.of("check-dns"), Code.of("dns-lameduck-short")), (Code.of("check-drain"), Code.of("budget-never-allows"))):
         found = changes(an_earlier(said(code)), a_plan(unknown(whole, PLAN_OF)))
         assert ("not-known-any-more", code.name) in found and not any(what == "fixed" for what, _ in found)
 
@@ -67,26 +67,26 @@ def test_what_a_summed_up_command_judges_by_must_have_been_read_in_both() -> Non
     plan = a_plan()
     reads = tuple(each for each in plan.facts.cluster.reads if each.resource != BUDGETS)
     blind = replace(plan, facts=replace(plan.facts, cluster=replace(plan.facts.cluster, reads=reads)))
-    (change,) = against(an_earlier(said(codes.BUDGET_NEVER)), blind, {}).changes
+    (change,) = against(an_earlier(said(Code.of("budget-never-allows"))), blind, {}).changes
     assert (change.became.value, change.why) == ("not-judged-this-time", "not read: poddisruptionbudgets.policy")
-    (change,) = against(an_earlier(said(codes.BUDGET_NEVER), read=frozenset()), plan, {}).changes
+    (change,) = against(an_earlier(said(Code.of("budget-never-allows")), read=frozenset()), plan, {}).changes
     assert change.became.value == "fixed"
 
 
 def test_of_a_drain_a_code_hides_only_its_own() -> None:
-    plan = a_plan(unknown(codes.LANDING_UNSURE, Subject("Cluster", "prod")))
-    assert ("fixed", codes.BUDGET_NEVER.name) in changes(an_earlier(said(codes.BUDGET_NEVER)), plan)
-    earlier = an_earlier(said(codes.LANDING_UNSURE))
-    assert ("not-known-any-more", codes.LANDING_UNSURE.name) in changes(earlier, plan)
+    plan = a_plan(unknown(Code.of("landing-unsure"), Subject("Cluster", "prod")))
+    assert ("fixed", Code.of("budget-never-allows").name) in changes(an_earlier(said(Code.of("budget-never-allows"))), plan)
+    earlier = an_earlier(said(Code.of("landing-unsure")))
+    assert ("not-known-any-more", Code.of("landing-unsure").name) in changes(earlier, plan)
 
 
 def test_only_and_gate_and_symptom_of_either() -> None:
-    earlier = an_earlier(said(codes.BUDGET_NEVER))
-    only = a_plan(wish=Wish(only=frozenset({nodes.KUBELET_SKEW.name})))
-    assert changes(earlier, only, only=[nodes.KUBELET_SKEW.name]) == [("not-judged-this-time", codes.BUDGET_NEVER.name)]
-    assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", codes.BUDGET_NEVER.name)]
+    earlier = an_earlier(said(Code.of("budget-never-allows")))
+    only = a_plan(wish=Wish(only=frozenset({Code.of("kubelet-skew").name})))
+    assert changes(earlier, only, only=[Code.of("kubelet-skew").name]) == [("not-judged-this-time", Code.of("budget-never-allows").name)]
+    assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", Code.of("budget-never-allows").name)]
     both = replace(earlier, options={"symptom": "dns"})
-    assert changes(both, a_plan(), symptom="dns") == [("fixed", codes.BUDGET_NEVER.name)]
+    assert changes(both, a_plan(), symptom="dns") == [("fixed", Code.of("budget-never-allows").name)]
     narrow = an_earlier(options={"only": ["nodes-behind"]})
     assert against(narrow, a_plan(SKEW), {}).changes[0].why == "its check was not made"
 
@@ -100,8 +100,8 @@ def test_only_and_gate_and_symptom_of_either() -> None:
     ],
 )
 def test_manifests_that_are_not_named_are_not_judged(then: list[str], now: list[str], expected: str) -> None:
-    earlier = an_earlier(said(IN_MANIFEST, "File"), options={"filename": then})
-    assert changes(earlier, a_plan(), filename=now) == [(expected, IN_MANIFEST.name)]
+    earlier = an_earlier(said(Code.of("api-in-manifest"), "File"), options={"filename": then})
+    assert changes(earlier, a_plan(), filename=now) == [(expected, Code.of("api-in-manifest").name)]
 
 
 def test_a_code_of_several_gates_is_not_judged_by_one_of_them() -> None:

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.api_usage import (
     WrittenObject,
 )
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import apis as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -100,11 +100,11 @@ def a_release(manifest: Manifest | Unknown) -> ApiTold:
 
 def sources(row: RemovedApi) -> dict[Code, ApiTold]:
     told = {
-        codes.WRITTEN: objects(row, applied(row)),
-        codes.IN_HELM: a_release(a_manifest(row, "")),
-        codes.IN_MANIFEST: ApiTold(manifests=(a_manifest(row),)),
+        Code.of("api-written"): objects(row, applied(row)),
+        Code.of("api-in-helm"): a_release(a_manifest(row, "")),
+        Code.of("api-in-manifest"): ApiTold(manifests=(a_manifest(row),)),
     }
-    return told | {codes.REQUESTED: ApiTold((metric(row),))} if row.resource else told
+    return told | {Code.of("api-requested"): ApiTold((metric(row),))} if row.resource else told
 
 
 @EACH_ROW
@@ -120,16 +120,16 @@ def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_rem
         for now, target in ((at, at + 1), (at, at), (at + 1, at + 2)):
             today = failing(found(code, a_way(now, target), told))
             assert all("not served since" in each.message and each.severity is not Severity.HIGH for each in today)
-            assert len(today) == (1 if code in (codes.IN_HELM, codes.IN_MANIFEST) else 0)
+            assert len(today) == (1 if code in (Code.of("api-in-helm"), Code.of("api-in-manifest")) else 0)
 
 
 @EACH_ROW
 def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
     at, told = row.removed.minor, objects(row, applied(row))
-    assert failing(found(codes.REFUSED, a_way(at - 1, at), told)) == []
-    (finding,) = failing(found(codes.REFUSED, a_way(at, at + 1), told))
+    assert failing(found(Code.of("api-refused-today"), a_way(at - 1, at), told)) == []
+    (finding,) = failing(found(Code.of("api-refused-today"), a_way(at, at + 1), told))
     assert finding.severity is Severity.LOW and "not served since" in finding.message
-    assert failing(found(codes.REFUSED, a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
+    assert failing(found(Code.of("api-refused-today"), a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
 
 
 @EACH_ROW
@@ -146,7 +146,7 @@ def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: 
 
 
 def test_requests_name_nobody_and_tell_who_does() -> None:
-    (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold((metric(VAP),)))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold((metric(VAP),)))
     assert str(finding.subject) == "validatingadmissionpolicies.v1beta1.admissionregistration.k8s.io"
     commands = [each.command for each in finding.remedy]
     assert "--filter kubernetesVersions=1.34" in commands[0] and "--cluster-name prod" in commands[0]
@@ -154,27 +154,27 @@ def test_requests_name_nobody_and_tell_who_does() -> None:
 
 
 def test_no_requests_pass_and_prove_nothing() -> None:
-    (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold(()))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(()))
     assert finding.status is Status.PASS and "no proof" in finding.evidence[0]
 
 
 def test_a_metric_that_cannot_be_had_or_read_is_unknown() -> None:
     for lines in (FORBIDDEN, ("apiserver_requested_deprecated_apis{group=",)):
-        (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold(lines))
+        (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(lines))
         assert finding.status is Status.UNKNOWN and finding.missing
-    (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold(FORBIDDEN))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(FORBIDDEN))
     assert finding.remedy[-1].command.startswith("aws eks list-insights")
 
 
 def test_where_nothing_goes_nobody_needs_the_metric() -> None:
-    assert found(codes.REQUESTED, a_way(33, 33), ApiTold(FORBIDDEN)) == ()
-    assert found(codes.REQUESTED, a_way(32, 33), ApiTold((metric(VAP),)))[0].status is Status.PASS
-    assert found(codes.REQUESTED, a_way(34, 35), ApiTold((metric(HPA),)))[0].status is Status.PASS
+    assert found(Code.of("api-requested"), a_way(33, 33), ApiTold(FORBIDDEN)) == ()
+    assert found(Code.of("api-requested"), a_way(32, 33), ApiTold((metric(VAP),)))[0].status is Status.PASS
+    assert found(Code.of("api-requested"), a_way(34, 35), ApiTold((metric(HPA),)))[0].status is Status.PASS
 
 
 def test_a_release_that_only_the_server_knows_is_believed() -> None:
     line = metric(VAP).replace("validatingadmissionpolicies", "somethings")
-    (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold((line,)))
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold((line,)))
     assert finding.status is Status.FAIL and "1.34" in finding.message
 
 
@@ -182,7 +182,7 @@ def test_a_release_that_only_the_server_knows_is_believed() -> None:
 
 
 def test_a_manifest_is_shown_and_converted_by_commands() -> None:
-    (finding,) = failing(found(codes.WRITTEN, a_way(25, 26), objects(HPA, applied(HPA))))
+    (finding,) = failing(found(Code.of("api-written"), a_way(25, 26), objects(HPA, applied(HPA))))
     assert finding.remedy[0].command == (
         "kubectl apply view-last-applied horizontalpodautoscalers.autoscaling web -n shop -o yaml > web.yaml"
         " && kubectl convert -f web.yaml --output-version autoscaling/v2"
@@ -191,12 +191,12 @@ def test_a_manifest_is_shown_and_converted_by_commands() -> None:
 
 def test_what_follows_may_go_itself() -> None:
     row = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
-    (finding,) = failing(found(codes.WRITTEN, a_way(28, 32), objects(row, applied(row))))
+    (finding,) = failing(found(Code.of("api-written"), a_way(28, 32), objects(row, applied(row))))
     assert "v1beta3 goes itself with 1.32" in finding.remedy[0].text
 
 
 def test_a_client_is_named_and_may_have_written_long_ago() -> None:
-    (finding,) = found(codes.WRITTEN, a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook")))
+    (finding,) = found(Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook")))
     assert finding.severity is Severity.MEDIUM and "helm and policy-webhook wrote it" in finding.message
     assert any("until the same manager writes again" in each for each in finding.evidence)
     assert [each.text.split(".")[0] for each in finding.remedy] == [
@@ -207,7 +207,7 @@ def test_a_client_is_named_and_may_have_written_long_ago() -> None:
 
 def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
     older = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
-    (finding,) = found(codes.WRITTEN, a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early")))
+    (finding,) = found(Code.of("api-written"), a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early")))
     assert finding.message.startswith("early wrote it in flowcontrol.apiserver.k8s.io/v1beta2, which Kubernetes 1.29")
     assert len([each for each in finding.evidence if each.startswith("managedFields")]) == 2
 
@@ -222,7 +222,7 @@ def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
     ],
 )
 def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, kept: bool) -> None:
-    (finding,) = found(codes.WRITTEN, a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept))
+    (finding,) = found(Code.of("api-written"), a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept))
     assert (finding.status, finding.severity) == (Status.PASS, Severity.INFO)
     assert finding.message.startswith("written in flowcontrol.apiserver.k8s.io/v1beta3: ")
 
@@ -230,50 +230,50 @@ def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, ke
 def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
     newer = Written(WrittenBy.LAST_APPLIED, "admissionregistration.k8s.io/v1", VAP.kind)
     old = managed(VAP, "kubectl-client-side-apply")
-    (finding,) = found(codes.WRITTEN, a_way(33, 34), objects(VAP, newer, old))
+    (finding,) = found(Code.of("api-written"), a_way(33, 34), objects(VAP, newer, old))
     assert finding.status is Status.PASS and "applied it in a newer version" in finding.message
-    assert failing(found(codes.WRITTEN, a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
-    assert failing(found(codes.WRITTEN, a_way(33, 34), objects(VAP, old)))
+    assert failing(found(Code.of("api-written"), a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
+    assert failing(found(Code.of("api-written"), a_way(33, 34), objects(VAP, old)))
 
 
 def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
-    assert found(codes.WRITTEN, a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
+    assert found(Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
 
 
 def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
     told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("forbidden", "list vap")),))
-    policies, bindings = found(codes.WRITTEN, a_way(33, 34), told)
+    policies, bindings = found(Code.of("api-written"), a_way(33, 34), told)
     assert (policies.status, policies.missing) == (Status.UNKNOWN, "list vap")
     assert [each.command for each in policies.remedy] == [""]  # the right is to be granted, whatever was read
     assert bindings.status is Status.UNKNOWN and "validatingadmissionpolicybindings" in str(bindings.subject)
-    assert found(codes.WRITTEN, a_way(32, 33), ApiTold()) == ()
+    assert found(Code.of("api-written"), a_way(32, 33), ApiTold()) == ()
 
 
 def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
     told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("the snapshot x holds none")),))
-    policies, _ = found(codes.WRITTEN, a_way(33, 34), told)
+    policies, _ = found(Code.of("api-written"), a_way(33, 34), told)
     command = "kubectl get validatingadmissionpolicies.admissionregistration.k8s.io -A -o json --show-managed-fields"
     assert policies.remedy == (Remedy("Add them to the dump:", f"{command} > validatingadmissionpolicies.json"),)
 
 
 def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
     nothing = (KindTold(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
-    findings = found(codes.WRITTEN, a_way(33, 34), ApiTold(written=tuple(nothing)))
+    findings = found(Code.of("api-written"), a_way(33, 34), ApiTold(written=tuple(nothing)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * 2
 
 
 def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
     told = ApiTold(written=tuple(KindTold(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
-    (finding,) = found(codes.REFUSED, a_way(33, 34), told)
+    (finding,) = found(Code.of("api-refused-today"), a_way(33, 34), told)
     assert (finding.status, finding.severity, finding.missing) == (Status.UNKNOWN, Severity.LOW, "list somethings")
-    assert found(codes.REFUSED, a_way(33, 34), objects(PDB)) == ()
+    assert found(Code.of("api-refused-today"), a_way(33, 34), objects(PDB)) == ()
 
 
 # Helm and files ------------------------------------------------------------------------------
 
 
 def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
-    (finding,) = found(codes.IN_HELM, a_way(24, 25), a_release(a_manifest(PDB, "")))
+    (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), a_release(a_manifest(PDB, "")))
     assert str(finding.subject) == "shop/web" and "PodDisruptionBudget shop/web" in finding.evidence
     assert finding.remedy[0].command == "helm get manifest web -n shop"
     assert not any("mapkubeapis" in each.command for each in finding.remedy)
@@ -283,46 +283,46 @@ def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
 def test_hooks_of_a_release_are_told_by_themselves() -> None:
     release = Release("shop", "web", 3, "deployed", Manifest(""), a_manifest(PDB, ""))
     for way, when in ((a_way(24, 25), "then"), (a_way(25, 26), "today")):
-        (finding,) = found(codes.IN_HELM, way, ApiTold(releases=(release,)))
+        (finding,) = found(Code.of("api-in-helm"), way, ApiTold(releases=(release,)))
         assert finding.message.startswith("its hooks have 1 of kind") and f": {when} what runs" in finding.message
 
 
 def test_a_release_whose_name_looks_like_a_flag_is_none() -> None:
     told = ApiTold(releases=(Release("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
-    (finding,) = found(codes.IN_HELM, a_way(24, 25), told)
+    (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), told)
     assert finding.remedy[0].command == "helm get manifest -n shop -- --kube-token=x"
 
 
 def test_releases_that_cannot_be_read_are_unknown() -> None:
     for told in (ApiTold(releases=FORBIDDEN), a_release(FORBIDDEN), a_release(Manifest("", (), (Unread(3, "odd"),)))):
-        (finding,) = found(codes.IN_HELM, a_way(33, 34), told)
+        (finding,) = found(Code.of("api-in-helm"), a_way(33, 34), told)
         assert finding.status is Status.UNKNOWN and finding.missing
 
 
 def test_releases_without_such_a_version_are_silent() -> None:
-    assert found(codes.IN_HELM, a_way(33, 34), ApiTold(releases=())) == ()
+    assert found(Code.of("api-in-helm"), a_way(33, 34), ApiTold(releases=())) == ()
     fine = Manifest("", (Document(Named("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
-    assert found(codes.IN_HELM, a_way(33, 34), a_release(fine)) == ()
-    assert found(codes.IN_MANIFEST, a_way(33, 34), ApiTold(manifests=(fine,))) == ()
-    assert found(codes.IN_MANIFEST, a_way(33, 34), ApiTold()) == ()
+    assert found(Code.of("api-in-helm"), a_way(33, 34), a_release(fine)) == ()
+    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(fine,))) == ()
+    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold()) == ()
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:
-    (finding,) = found(codes.IN_MANIFEST, a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),)))
+    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),)))
     assert finding.evidence[0] == "deploy/-x y.yaml:12 ValidatingAdmissionPolicy shop/web"
     convert = "kubectl convert -f 'deploy/-x y.yaml' --output-version admissionregistration.k8s.io/v1"
     assert finding.remedy[0].command == convert
 
 
 def test_standard_input_is_not_asked_for_again() -> None:
-    (finding,) = found(codes.IN_MANIFEST, a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "-"),)))
+    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "-"),)))
     assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
 
 
 def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
     broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
     told = ApiTold(manifests=(Manifest("a.yaml", (), (broken, broken, template)),))
-    first, second = found(codes.IN_MANIFEST, a_way(33, 34), told)
+    first, second = found(Code.of("api-in-manifest"), a_way(33, 34), told)
     assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM) and "a.yaml:3" in first.message
     assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
     assert "helm template" in second.remedy[0].text
@@ -334,6 +334,6 @@ def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
 )
 def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str, kind: str, known: bool) -> None:
     file = Manifest("a.yaml", (Document(Named(api_version, kind, "", "web"), 4),))
-    findings = found(codes.IN_MANIFEST, a_way(33, 34), ApiTold(manifests=(file,)))
+    findings = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(file,)))
     assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
     assert known or "a.yaml:4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.capacity import GP3, NODES_PER_GROUP, ON_DEMAND, QUOTAS, SPOT, Quota, Subnet
-from kubectl_eksdoc.core.model.check_codes import capacity as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.pods import Calls
 from kubectl_eksdoc.core.rules.group_updates import surge, unavailable
@@ -17,8 +17,8 @@ from kubectl_eksdoc.core.rules.upgrades.quotas import is_standard
 from tests.builders import pods
 from tests.core.plan.check.of_aws import DENIED, SUBNETS, a_group, eks, facts, find, nodes, one, text, told
 
-_QUOTAS = (codes.QUOTA_ON_DEMAND, codes.QUOTA_SPOT, codes.QUOTA_GP3, codes.QUOTA_NODES)
-ALL = (codes.SUBNET_ADDRESSES, codes.SUBNET_ADDRESSES_NODES, *_QUOTAS)
+_QUOTAS = (Code.of("quota-vcpus-on-demand"), Code.of("quota-vcpus-spot"), Code.of("quota-gp3-storage"), Code.of("quota-nodes-per-group"))
+ALL = (Code.of("subnet-addresses"), Code.of("subnet-addresses-nodes"), *_QUOTAS)
 
 
 @pytest.mark.parametrize("code", ALL, ids=lambda each: each.name)
@@ -32,48 +32,48 @@ def of_subnets(*free: int | None, zones: str = "abc") -> dict[str, Subnet]:
 
 
 def test_two_zones_with_five_addresses_are_enough_and_a_full_subnet_is_worth_a_word() -> None:
-    found = one(facts(told(subnets=of_subnets(5, 3, 900))), codes.SUBNET_ADDRESSES)
+    found = one(facts(told(subnets=of_subnets(5, 3, 900))), Code.of("subnet-addresses"))
     assert found.severity is Severity.LOW and str(found.subject) == "subnet-b"
     assert "3 free addresses are left" in found.message and "confidence: medium" in text(found)
 
 
 @pytest.mark.parametrize(("free", "zones"), [((900, 4, 0), "abc"), ((900, 900, 900), "aaa"), ((0, 0, 0), "abc")])
 def test_fewer_zones_are_too_few(free: tuple[int, ...], zones: str) -> None:
-    found = one(facts(told(subnets=of_subnets(*free, zones=zones))), codes.SUBNET_ADDRESSES)
+    found = one(facts(told(subnets=of_subnets(*free, zones=zones))), Code.of("subnet-addresses"))
     assert found.severity is Severity.HIGH and found.status is Status.FAIL
 
 
 def test_subnets_that_are_not_told() -> None:
     for subnets in (DENIED, dict.fromkeys(SUBNETS, DENIED)):
-        found = one(facts(told(subnets=subnets)), codes.SUBNET_ADDRESSES)
+        found = one(facts(told(subnets=subnets)), Code.of("subnet-addresses"))
         assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
     gone = dict(of_subnets(900, 900)) | {"subnet-c": Absent("it is gone")}
-    assert one(facts(told(subnets=gone)), codes.SUBNET_ADDRESSES).status is Status.UNKNOWN
-    assert one(facts(told(subnets=of_subnets(900, 900, None))), codes.SUBNET_ADDRESSES).status is Status.UNKNOWN
+    assert one(facts(told(subnets=gone)), Code.of("subnet-addresses")).status is Status.UNKNOWN
+    assert one(facts(told(subnets=of_subnets(900, 900, None))), Code.of("subnet-addresses")).status is Status.UNKNOWN
     for given in (DENIED, eks(subnets=())):
-        assert one(facts(eks=given), codes.SUBNET_ADDRESSES).status is Status.UNKNOWN
-    assert not find(facts(told(subnets=DENIED), target="1.33"), codes.SUBNET_ADDRESSES), "no step, no update"
+        assert one(facts(eks=given), Code.of("subnet-addresses")).status is Status.UNKNOWN
+    assert not find(facts(told(subnets=DENIED), target="1.33"), Code.of("subnet-addresses")), "no step, no update"
 
 
 def test_nodes_that_an_update_adds_need_addresses_in_their_zone() -> None:
-    found = one(facts(told(subnets=of_subnets(900, 1, 900))), codes.SUBNET_ADDRESSES_NODES)
+    found = one(facts(told(subnets=of_subnets(900, 1, 900))), Code.of("subnet-addresses-nodes"))
     assert found.severity is Severity.MEDIUM and "2 nodes in eu-west-1b" in found.message
     many = told(a_group(at_once="9"), subnets=of_subnets(900, 2, 900))
-    assert "3 nodes in eu-west-1b" in one(facts(many), codes.SUBNET_ADDRESSES_NODES).message
+    assert "3 nodes in eu-west-1b" in one(facts(many), Code.of("subnet-addresses-nodes")).message
     minimal = told(a_group(strategy="MINIMAL"), subnets=of_subnets(900, 0, 900))
-    assert not find(facts(minimal), codes.SUBNET_ADDRESSES_NODES)
+    assert not find(facts(minimal), Code.of("subnet-addresses-nodes"))
 
 
 def test_their_pods_need_some_too_which_is_a_guess() -> None:
     ours = [*pods(9, node="blue-0"), *pods(3, "host", node="blue-1", calls=Calls(host_network=True))]
-    found = one(facts(told(subnets=of_subnets(900, 11, 900)), pods=ours), codes.SUBNET_ADDRESSES_NODES)
+    found = one(facts(told(subnets=of_subnets(900, 11, 900)), pods=ours), Code.of("subnet-addresses-nodes"))
     assert found.severity is Severity.LOW and "about 5 pods on each" in found.message
     assert "confidence: low" in text(found)
-    assert not find(facts(told(subnets=of_subnets(900, 12, 900)), pods=ours), codes.SUBNET_ADDRESSES_NODES)
+    assert not find(facts(told(subnets=of_subnets(900, 12, 900)), pods=ours), Code.of("subnet-addresses-nodes"))
 
 
 def test_addresses_of_groups_that_are_not_told() -> None:
-    code = codes.SUBNET_ADDRESSES_NODES
+    code = Code.of("subnet-addresses-nodes")
     for given in (told(node_groups=DENIED), told(DENIED), told(subnets=DENIED)):
         found = one(facts(given), code)
         assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
@@ -86,9 +86,9 @@ def quotas(code: str, value: float, used: float | Unknown = 20.0) -> dict[str, Q
 
 
 COUNTED = (
-    (codes.QUOTA_ON_DEMAND, ON_DEMAND, 20 + 6 * 4, a_group()),
-    (codes.QUOTA_SPOT, SPOT, 20 + 6 * 4, a_group(capacity="SPOT")),
-    (codes.QUOTA_GP3, GP3, 20 + 6 * 80 / 1024, a_group()),
+    (Code.of("quota-vcpus-on-demand"), ON_DEMAND, 20 + 6 * 4, a_group()),
+    (Code.of("quota-vcpus-spot"), SPOT, 20 + 6 * 4, a_group(capacity="SPOT")),
+    (Code.of("quota-gp3-storage"), GP3, 20 + 6 * 80 / 1024, a_group()),
 )
 
 
@@ -107,29 +107,29 @@ def test_where_nothing_counts_what_is_in_use(code: Any, which: Any, enough: floa
     blind = Unknown("IAM does not allow it", "cloudwatch:GetMetricData")
     found = one(facts(told(group, quotas=quotas(which.code, 500, blind))), code)
     assert found.status is Status.UNKNOWN and found.missing == "cloudwatch:GetMetricData"
-    assert found.severity is (Severity.INFO if code is codes.QUOTA_GP3 else Severity.LOW)
+    assert found.severity is (Severity.INFO if code is Code.of("quota-gp3-storage") else Severity.LOW)
     too_few = one(facts(told(group, quotas=quotas(which.code, 0.1, blind))), code)
     assert too_few.status is Status.FAIL and "at least, by this cluster alone" in too_few.message
 
 
 @pytest.mark.parametrize("code", _QUOTAS, ids=lambda each: each.name)
 def test_quotas_that_may_not_be_asked_for(code: Any) -> None:
-    group = a_group(capacity="SPOT" if code is codes.QUOTA_SPOT else "ON_DEMAND")
+    group = a_group(capacity="SPOT" if code is Code.of("quota-vcpus-spot") else "ON_DEMAND")
     for given in (told(group, quotas=DENIED), told(node_groups=DENIED), told(DENIED)):
         found = one(facts(given), code)
         assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
 
 
 def test_vcpus_of_a_group_without_nodes_are_not_known() -> None:
-    found = one(facts(told(a_group("empty"))), codes.QUOTA_ON_DEMAND)
+    found = one(facts(told(a_group("empty"))), Code.of("quota-vcpus-on-demand"))
     assert (found.status, found.severity) == (Status.UNKNOWN, Severity.INFO)
-    own_disk = one(facts(told(a_group(disk=None))), codes.QUOTA_GP3)
+    own_disk = one(facts(told(a_group(disk=None))), Code.of("quota-gp3-storage"))
     assert (own_disk.status, own_disk.severity) == (Status.UNKNOWN, Severity.INFO)
 
 
 def test_other_instances_have_other_quotas() -> None:
     given = told(a_group(instance_types=("g5.xlarge",)), quotas=quotas(ON_DEMAND.code, 1.0))
-    assert not find(facts(given), codes.QUOTA_ON_DEMAND)
+    assert not find(facts(given), Code.of("quota-vcpus-on-demand"))
     standard = ("m6i.xlarge", "c7gn.large", "t3.nano", "im4gn.large", "is4gen.large", "z1d.large", "i3en.large")
     others = ("g5.xlarge", "p4d.24xlarge", "inf2.xlarge", "trn1.2xlarge", "hpc7a.large", "mac2.metal", "dl1.24xlarge")
     assert all(map(is_standard, standard)) and not any(map(is_standard, others))
@@ -137,10 +137,10 @@ def test_other_instances_have_other_quotas() -> None:
 
 def test_nodes_of_one_group() -> None:
     many = told(a_group(size=445), quotas=quotas(NODES_PER_GROUP.code, 450))
-    found = one(facts(many), codes.QUOTA_NODES)
+    found = one(facts(many), Code.of("quota-nodes-per-group"))
     assert found.severity is Severity.HIGH and "445 nodes, its update adds up to 6" in found.message
-    assert not find(facts(told(a_group(size=444), quotas=quotas(NODES_PER_GROUP.code, 450))), codes.QUOTA_NODES)
-    assert not find(facts(told(a_group(strategy="MINIMAL", size=450))), codes.QUOTA_NODES)
+    assert not find(facts(told(a_group(size=444), quotas=quotas(NODES_PER_GROUP.code, 450))), Code.of("quota-nodes-per-group"))
+    assert not find(facts(told(a_group(strategy="MINIMAL", size=450))), Code.of("quota-nodes-per-group"))
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_how_many_come_first() -> None:
 
 def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:
     """Its subnets, how many nodes it has, and how its instances are bought."""
-    assert one(facts(told(a_group(subnets=()))), codes.SUBNET_ADDRESSES_NODES).status is Status.UNKNOWN
-    assert one(facts(told(a_group(size=None), a_group("green"))), codes.QUOTA_NODES).status is Status.UNKNOWN
+    assert one(facts(told(a_group(subnets=()))), Code.of("subnet-addresses-nodes")).status is Status.UNKNOWN
+    assert one(facts(told(a_group(size=None), a_group("green"))), Code.of("quota-nodes-per-group")).status is Status.UNKNOWN
     full = {each.code: Quota(each.code, 10.0, used=10.0) for each in QUOTAS}
-    for code in (codes.QUOTA_ON_DEMAND, codes.QUOTA_SPOT):
+    for code in (Code.of("quota-vcpus-on-demand"), Code.of("quota-vcpus-spot")):
         assert one(facts(told(a_group(capacity=""), quotas=full)), code).status is Status.FAIL

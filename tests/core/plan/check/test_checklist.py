@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.check_codes import nodes, programs
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Identity, NodeClass, NodePool
 from kubectl_eksdoc.core.model.commands import Reach
@@ -200,7 +200,7 @@ def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> N
 
 def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() -> None:
     stuck = Finding(
-        codes.BUDGET_NEVER, Severity.HIGH, Status.FAIL, Subject("PodDisruptionBudget", "web", "default"), "never"
+        Code.of("budget-never-allows"), Severity.HIGH, Status.FAIL, Subject("PodDisruptionBudget", "web", "default"), "never"
     )
     node = a_node("a", version=NEW, os_image=AL2023)
     budget: Budget = a_budget("web", allowed=0)
@@ -369,8 +369,8 @@ def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> No
 
 
 def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
-    behind = found_at(Gate.AFTER, nodes.NODES_BEHIND, Subject("Nodegroup", "blue"))
-    held = found_at(Gate.BEFORE_NODES, codes.NODE_SLOW, Subject("Node", "a"))
+    behind = found_at(Gate.AFTER, Code.of("nodes-behind"), Subject("Nodegroup", "blue"))
+    held = found_at(Gate.BEFORE_NODES, Code.of("node-slow"), Subject("Node", "a"))
     plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], Wish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
     assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]
@@ -382,7 +382,7 @@ def found_at(gate: Gate | None, code: Any, subject: Subject) -> Check:
 
 
 def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> None:
-    check = found_at(Gate.BEFORE_CONTROL_PLANE, programs.PROGRAM_BEFORE, Subject("Deployment", "x", "y"))
+    check = found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("program-before-control-plane"), Subject("Deployment", "x", "y"))
     plan = plan_check(healthy("1.35"), [check], Wish())
     waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
     assert waiting["Mend what stands against 1.34"] == 1
@@ -392,8 +392,8 @@ def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> No
 def test_the_update_of_an_addon_waits_for_what_is_wrong_with_it_alone() -> None:
     facts = with_addon("1.34", "coredns", "v1", ("v2", "1.33 1.34"), ("v1", "1.33*"))
     checks = [
-        found_at(Gate.BEFORE_CONTROL_PLANE, programs.ADDON_HEALTH, Subject("Addon", "coredns")),
-        found_at(Gate.BEFORE_CONTROL_PLANE, programs.ADDON_HEALTH, Subject("Addon", "vpc-cni")),
+        found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "coredns")),
+        found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "vpc-cni")),
     ]
     plan = plan_check(facts, checks, Wish())
     (step,) = (each for each in plan.checklist if each.title.startswith("Update add-on coredns"))

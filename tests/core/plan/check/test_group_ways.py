@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
@@ -23,7 +23,7 @@ AL2023 = "Amazon Linux 2023.7.20250609"
 
 
 def stuck(kind: str, name: str, namespace: str = "shop") -> Finding:
-    return Finding(codes.POD_STUCK, Severity.HIGH, Status.FAIL, Subject(kind, name, namespace), "it stays")
+    return Finding(Code.of("pod-stuck-terminating"), Severity.HIGH, Status.FAIL, Subject(kind, name, namespace), "it stays")
 
 
 def given(*found: Finding, **cluster: Any) -> CheckFacts:
@@ -39,7 +39,7 @@ def given(*found: Finding, **cluster: Any) -> CheckFacts:
         stuck("PodDisruptionBudget", "web"),
         stuck("Deployment", "web-api"),
         stuck("Pod", "web-api-5d8f-x2"),
-        Finding(codes.NODE_SLOW, Severity.HIGH, Status.FAIL, Subject("Node", "a"), "it is slow"),
+        Finding(Code.of("node-slow"), Severity.HIGH, Status.FAIL, Subject("Node", "a"), "it is slow"),
     ],
     ids=lambda each: each.subject.kind,
 )

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.core.model.check_codes import groups as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.pods import Toleration
 from tests.builders import a_budget, a_pod, pods
@@ -28,7 +28,7 @@ from tests.core.plan.check.of_aws import (
     told,
 )
 
-ALL = (codes.NODEGROUP_HEALTH, codes.NODEGROUP_UPDATE, codes.NODEGROUP_TEMPLATE, codes.NODEGROUP_RELEASE)
+ALL = (Code.of("nodegroup-health"), Code.of("nodegroup-update"), Code.of("nodegroup-template"), Code.of("nodegroup-release"))
 
 
 @pytest.mark.parametrize("code", ALL, ids=lambda each: each.name)
@@ -46,19 +46,19 @@ def test_groups_that_may_not_be_asked_for_are_unknown(code) -> None:  # type: ig
 
 def test_issues_and_a_status() -> None:
     issue = Issue("Ec2LaunchTemplateVersionMismatch", "somebody changed it", ("lt-1",))
-    found = one(facts(told(a_group(status="DEGRADED", issues=(issue,)))), codes.NODEGROUP_HEALTH)
+    found = one(facts(told(a_group(status="DEGRADED", issues=(issue,)))), Code.of("nodegroup-health"))
     assert found.severity is Severity.HIGH and str(found.subject) == "blue"
     assert found.message.startswith("its status is DEGRADED and EKS sees 1 health issue in it")
     assert "Ec2LaunchTemplateVersionMismatch: somebody changed it (lt-1)" in found.evidence
     assert "--nodegroup-name blue" in found.remedy[0].command
-    assert find(facts(told(a_group(status="CREATE_FAILED"))), codes.NODEGROUP_HEALTH)
-    assert not find(facts(told(a_group(status="UPDATING"))), codes.NODEGROUP_HEALTH)
-    assert one(facts(told(a_group(status=""))), codes.NODEGROUP_HEALTH).status is Status.UNKNOWN
+    assert find(facts(told(a_group(status="CREATE_FAILED"))), Code.of("nodegroup-health"))
+    assert not find(facts(told(a_group(status="UPDATING"))), Code.of("nodegroup-health"))
+    assert one(facts(told(a_group(status=""))), Code.of("nodegroup-health")).status is Status.UNKNOWN
 
 
 def test_an_update_that_is_under_way() -> None:
     running = an_update("InProgress", begun=before(hours=1), parameters=(("Version", "1.34"),))
-    found = one(facts(told(group_updates={"blue": history(running)})), codes.NODEGROUP_UPDATE)
+    found = one(facts(told(group_updates={"blue": history(running)})), Code.of("nodegroup-update"))
     assert found.severity is Severity.MEDIUM and "begun 1 hour ago" in found.message
     assert "asked for: Version 1.34" in found.evidence
 
@@ -77,7 +77,7 @@ def held(**more: Any) -> dict[str, Any]:
 
 
 def why(aws: Any, **more: Any) -> Finding:
-    return next(each for each in find(facts(aws, **held(**more)), codes.NODEGROUP_UPDATE) if each.status is Status.FAIL)
+    return next(each for each in find(facts(aws, **held(**more)), Code.of("nodegroup-update")) if each.status is Status.FAIL)
 
 
 def test_pods_that_hold_an_update_up_are_named() -> None:
@@ -107,7 +107,7 @@ def test_two_budgets_and_all_taints_hold_a_pod_too() -> None:
 
 
 def test_without_the_budgets_nobody_can_say_which_pod() -> None:
-    found = find(facts(failed(), unread=[kinds.BUDGETS]), codes.NODEGROUP_UPDATE)
+    found = find(facts(failed(), unread=[kinds.BUDGETS]), Code.of("nodegroup-update"))
     assert [each.missing for each in found if each.status is Status.UNKNOWN] == ["list poddisruptionbudgets.policy"]
 
 
@@ -115,7 +115,7 @@ def test_another_failure_names_no_pods() -> None:
     found = why(failed("NodeCreationFailure", message="no capacity"))
     assert "NodeCreationFailure: no capacity" in found.evidence and len(found.remedy) == 1
     silent = told(group_updates={"blue": history(an_update("Failed"))})
-    assert "EKS does not say why" in one(facts(silent), codes.NODEGROUP_UPDATE).message
+    assert "EKS does not say why" in one(facts(silent), Code.of("nodegroup-update")).message
 
 
 REF = TemplateRef("lt-1", "own", "5")
@@ -131,25 +131,25 @@ def version(number: int, image: str = "") -> TemplateVersion:
 
 def test_a_newer_template_version_is_pending() -> None:
     versions = TemplateVersions(version(7, "ami-2"), version(6), version(5, "ami-1"))
-    found = one(facts(with_template(versions)), codes.NODEGROUP_TEMPLATE)
+    found = one(facts(with_template(versions)), Code.of("nodegroup-template"))
     assert found.severity is Severity.LOW and "uses version 5 of its launch template, and 7 is" in found.message
     assert "launch template own; version 6 is the default" in found.evidence
     assert "the newest names another AMI: ami-2 instead of ami-1" in found.evidence
     newest = TemplateVersions(version(5), version(4), version(5))
-    assert not find(facts(with_template(newest)), codes.NODEGROUP_TEMPLATE)
+    assert not find(facts(with_template(newest)), Code.of("nodegroup-template"))
 
 
 def test_a_template_that_is_gone_or_not_told() -> None:
-    gone = one(facts(with_template(Absent("no such template"))), codes.NODEGROUP_TEMPLATE)
+    gone = one(facts(with_template(Absent("no such template"))), Code.of("nodegroup-template"))
     assert gone.severity is Severity.HIGH and "no such template" in gone.evidence
-    assert one(facts(with_template(DENIED)), codes.NODEGROUP_TEMPLATE).missing == "eks:Something"
+    assert one(facts(with_template(DENIED)), Code.of("nodegroup-template")).missing == "eks:Something"
     lost = find(
-        facts(with_template(TemplateVersions(version(7), version(7), Absent("gone")))), codes.NODEGROUP_TEMPLATE
+        facts(with_template(TemplateVersions(version(7), version(7), Absent("gone")))), Code.of("nodegroup-template")
     )
     assert [each.status for each in lost] == [Status.UNKNOWN, Status.FAIL]
     named = TemplateRef("lt-1", "own", "$Odd")
     odd = with_template(TemplateVersions(version(7), version(7), Unknown("no")), named)
-    assert one(facts(odd), codes.NODEGROUP_TEMPLATE).status is Status.UNKNOWN
+    assert one(facts(odd), Code.of("nodegroup-template")).status is Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_template_that_is_gone_or_not_told() -> None:
 def test_releases_are_compared_by_their_numbers(release: str, recommended: str, older: bool | None) -> None:
     kind = ("AL2023_x86_64_STANDARD", "1.33")
     given = told(a_group(release=release), releases={kind: recommended})
-    found = find(facts(given), codes.NODEGROUP_RELEASE)
+    found = find(facts(given), Code.of("nodegroup-release"))
     assert [each.status for each in found] == {True: [Status.FAIL], False: [], None: [Status.UNKNOWN]}[older]
     if older:
         assert found[0].severity is Severity.LOW and recommended in found[0].message
@@ -180,9 +180,9 @@ def test_releases_that_nobody_tells() -> None:
     denied = Unknown("IAM does not allow it", "ssm:GetParameter")
     for why_not, severity in ((denied, Severity.LOW), (Absent("gone"), Severity.INFO), (Unknown("no"), Severity.INFO)):
         given = told(releases={("AL2023_x86_64_STANDARD", "1.33"): why_not})
-        found = one(facts(given), codes.NODEGROUP_RELEASE)
+        found = one(facts(given), Code.of("nodegroup-release"))
         assert (found.status, found.severity) == (Status.UNKNOWN, severity)
     al2 = told(a_group(ami_type="AL2_x86_64"), releases={("AL2_x86_64", "1.33"): Absent("gone")})
-    assert not find(facts(al2), codes.NODEGROUP_RELEASE), "ami-al2 tells that"
-    assert not find(facts(told(a_group(ami_type="CUSTOM"))), codes.NODEGROUP_RELEASE)
-    assert one(facts(told(a_group(release=""))), codes.NODEGROUP_RELEASE).status is Status.UNKNOWN
+    assert not find(facts(al2), Code.of("nodegroup-release")), "ami-al2 tells that"
+    assert not find(facts(told(a_group(ami_type="CUSTOM"))), Code.of("nodegroup-release"))
+    assert one(facts(told(a_group(release=""))), Code.of("nodegroup-release")).status is Status.UNKNOWN

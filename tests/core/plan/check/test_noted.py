@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
@@ -17,7 +17,7 @@ from tests.core.plan.check.healthy import a_healthy_cluster, a_program, found, h
 
 
 def notes(facts: CheckFacts) -> dict[str, Finding]:
-    return {each.subject.name: each for each in found(facts, codes.RELEASE_NOTE)}
+    return {each.subject.name: each for each in found(facts, Code.of("release-note"))}
 
 
 def test_nothing_is_on_the_way_to_where_one_is() -> None:
@@ -56,4 +56,4 @@ def test_what_is_judged_elsewhere_is_there() -> None:
 
 def test_what_is_not_read_is_not_known() -> None:
     facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
-    assert found(facts, codes.RELEASE_NOTE)[0].missing == "list pods"
+    assert found(facts, Code.of("release-note"))[0].missing == "list pods"

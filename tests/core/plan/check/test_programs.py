@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
-from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.registry import ALL as ALL_CHECKS
@@ -29,17 +29,17 @@ from tests.core.plan.check.healthy import (
 )
 
 ALL = (
-    codes.ADDON_UNFIT,
-    codes.ADDON_HEALTH,
-    codes.PROGRAM_BEFORE,
-    codes.PROGRAM_BEFORE_NODES,
-    codes.PROGRAM_AFTER,
-    codes.PROGRAM_UNKNOWN,
+    Code.of("check-addon-unfit"),
+    Code.of("check-addon-health"),
+    Code.of("program-before-control-plane"),
+    Code.of("program-before-nodes"),
+    Code.of("program-after"),
+    Code.of("program-unknown"),
 )
 KARPENTER = "public.ecr.aws/karpenter/controller"
 
 
-@pytest.mark.parametrize("code", [each for each in ALL if each is not codes.PROGRAM_AFTER])
+@pytest.mark.parametrize("code", [each for each in ALL if each is not Code.of("program-after")])
 def test_all_fits(code: Any) -> None:
     assert statuses(healthy(), code) == []
 
@@ -75,7 +75,7 @@ def offered(*versions: AddonVersion) -> dict:
     ],
 )
 def test_an_addon_that_does_not_fit(versions: tuple, when: str) -> None:
-    (one,) = found(with_aws(healthy(), addon_versions=offered(*versions)), codes.ADDON_UNFIT)
+    (one,) = found(with_aws(healthy(), addon_versions=offered(*versions)), Code.of("check-addon-unfit"))
     assert one.message == f"version {VPC_CNI} is not for 1.34"
     assert when in one.evidence[1]
     assert one.remedy[0].command == "kubectl eksdoc addon-diff vpc-cni --to v2"
@@ -86,7 +86,7 @@ def test_an_addon_that_can_only_follow_stands_against_no_step_of_the_control_pla
     after = AddonVersion("v2", (Fits("1.34", True),)), AddonVersion(VPC_CNI, (Fits("1.33"),))
     for versions, gate, severity in ((both, Gate.BEFORE_CONTROL_PLANE, "high"), (after, Gate.AFTER, "medium")):
         facts = with_aws(healthy(), addon_versions=offered(*versions))
-        checks = [each for each in ALL_CHECKS if each.codes == (codes.ADDON_UNFIT,)]
+        checks = [each for each in ALL_CHECKS if each.codes == (Code.of("check-addon-unfit"),)]
         assert [(c.gate, f.severity.value) for c in checks for f in c.judge(facts)] == [(gate, severity)]
 
 
@@ -94,7 +94,7 @@ def test_kube_proxy_never_goes_before_the_control_plane() -> None:
     newer = AddonVersion("v1.34.0-eksbuild.1", (Fits("1.33"), Fits("1.34", True)))
     proxy = AddonVersions("kube-proxy", "networking", "eks", (newer, AddonVersion("v1.30.0", (Fits("1.33"),))))
     told = {"addons": (Addon("kube-proxy", "v1.30.0", "ACTIVE"),), "addon_versions": {"kube-proxy": proxy}}
-    (one,) = found(with_aws(healthy(), **told), codes.ADDON_UNFIT)
+    (one,) = found(with_aws(healthy(), **told), Code.of("check-addon-unfit"))
     assert (one.severity.value, "it must never be newer than it" in one.evidence[1]) == ("medium", True)
 
 
@@ -103,7 +103,7 @@ def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() ->
     last = AddonVersion("v3", (Fits("1.35", True), Fits("1.36", True)))
     second, first = (Fits("1.34"), Fits("1.35")), (Fits("1.33"), Fits("1.34"))
     versions = last, AddonVersion("v2", second), AddonVersion(VPC_CNI, first)
-    (one,) = found(with_aws(healthy("1.36"), addon_versions=offered(*versions)), codes.ADDON_UNFIT)
+    (one,) = found(with_aws(healthy("1.36"), addon_versions=offered(*versions)), Code.of("check-addon-unfit"))
     assert one.message == f"version {VPC_CNI} is not for 1.35"
     assert one.evidence == (
         "2 versions fit 1.35, 1 of them 1.34, too",
@@ -117,7 +117,7 @@ def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() ->
     [{}, {"vpc-cni": DENIED}, {"vpc-cni": Absent("no such add-on")}, offered(AddonVersion("v9", (Fits("1.34"),)))],
 )
 def test_an_addon_whose_versions_are_not_known(versions: dict) -> None:
-    assert statuses(with_aws(healthy(), addon_versions=versions), codes.ADDON_UNFIT) == ["unknown"]
+    assert statuses(with_aws(healthy(), addon_versions=versions), Code.of("check-addon-unfit")) == ["unknown"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_addon_whose_versions_are_not_known(versions: dict) -> None:
     ],
 )
 def test_how_an_addon_is(addon: Addon, status: list[str]) -> None:
-    assert statuses(with_aws(healthy(), addons=(addon,)), codes.ADDON_HEALTH) == status
+    assert statuses(with_aws(healthy(), addons=(addon,)), Code.of("check-addon-health")) == status
 
 
 def with_program(image: str, now: str = "1.33", target: str = "1.34", **more: Any) -> CheckFacts:
@@ -151,31 +151,31 @@ def with_program(image: str, now: str = "1.33", target: str = "1.34", **more: An
 )
 def test_before_the_control_plane(image: str, now: str, target: str, before: list[str]) -> None:
     facts = with_aws(with_program(image, now, target), addons=())
-    assert statuses(facts, codes.PROGRAM_BEFORE) == before
+    assert statuses(facts, Code.of("program-before-control-plane")) == before
 
 
 def test_what_eks_manages_is_judged_by_eks() -> None:
     facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.11.4-eksbuild.1", "1.25", "1.26")
-    assert statuses(facts, codes.PROGRAM_BEFORE) == []
+    assert statuses(facts, Code.of("program-before-control-plane")) == []
 
 
 def test_al2023_needs_a_newer_vpc_cni() -> None:
     facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.15.1-eksbuild.1", "1.29", "1.30")
-    (one,) = found(facts, codes.PROGRAM_BEFORE_NODES)
+    (one,) = found(facts, Code.of("program-before-nodes"))
     assert "1.16.2 or newer" in one.remedy[0].text
     untold = with_program(f"{IMAGES}/amazon-k8s-cni:latest", "1.29", "1.30")
-    assert statuses(untold, codes.PROGRAM_BEFORE_NODES) == ["unknown"]
+    assert statuses(untold, Code.of("program-before-nodes")) == ["unknown"]
     bottlerocket = [a_node(os_image="Bottlerocket OS 1.40.0 (aws-k8s-1.32)")]
     no_family = replace(facts, cluster=replace(facts.cluster, nodes=tuple(bottlerocket)))
-    assert statuses(no_family, codes.PROGRAM_BEFORE_NODES) == []
+    assert statuses(no_family, Code.of("program-before-nodes")) == []
 
 
 def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
-    (one,) = found(healthy(), codes.PROGRAM_AFTER)
+    (one,) = found(healthy(), Code.of("program-after"))
     assert "kube-proxy 1.33.3 is to be updated after the control plane has 1.34" in one.message
     there = with_program(f"{IMAGES}/eks/kube-proxy:v1.34.0-eksbuild.1", "1.33", "1.34")
-    assert statuses(there, codes.PROGRAM_AFTER) == []
-    (due,) = found(with_program(f"{IMAGES}/eks/kube-proxy:v1.33.0-eksbuild.1", "1.34", "1.34"), codes.PROGRAM_AFTER)
+    assert statuses(there, Code.of("program-after")) == []
+    (due,) = found(with_program(f"{IMAGES}/eks/kube-proxy:v1.33.0-eksbuild.1", "1.34", "1.34"), Code.of("program-after"))
     assert "is to be updated now that the control plane has 1.34" in due.message
     assert "before the next upgrade" in due.remedy[0].text
 
@@ -190,11 +190,11 @@ def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
     ],
 )
 def test_what_is_not_known_of_a_program(image: str, status: list[str]) -> None:
-    assert statuses(with_program(image), codes.PROGRAM_UNKNOWN) == status
+    assert statuses(with_program(image), Code.of("program-unknown")) == status
 
 
 def test_what_has_ended_does_not_count() -> None:
-    assert statuses(with_program(f"{KARPENTER}:1.5.0", phase="Succeeded"), codes.PROGRAM_BEFORE) == []
+    assert statuses(with_program(f"{KARPENTER}:1.5.0", phase="Succeeded"), Code.of("program-before-control-plane")) == []
 
 
 def test_offered_here_fits_both() -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes, kinds, metadata_codes
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_usage import ApiTold, KindTold, Manifest, Unread
-from kubectl_eksdoc.core.model.check_codes import ALL as OWN
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
@@ -40,17 +41,17 @@ def named(check: Check) -> str:
 
 def test_every_code_has_its_check() -> None:
     first = [check.codes[0] for check in ALL]
-    whole = [code for check in ALL for code in check.codes if code in OWN]
-    assert sorted({code.name for code in whole}) == sorted(code.name for code in OWN)
+    whole = [code for check in ALL for code in check.codes if code in Code.of_area("check")]
+    assert sorted({code.name for code in whole}) == sorted(code.name for code in Code.of_area("check"))
     assert len({code.name for code in CODES}) == len(CODES)
-    assert all(code.name in {each.name for each in first} for code in OWN)
+    assert all(code.name in {each.name for each in first} for code in Code.of_area("check"))
 
 
 def test_the_docs_have_every_check() -> None:
     page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
     of_codes = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
     assert [named(check) for check in ALL if f"(codes.md#{named(check)})" not in page] == []
-    assert [code.name for code in OWN if f"\n## {code.name}\n" not in of_codes] == []
+    assert [code.name for code in Code.of_area("check") if f"\n## {code.name}\n" not in of_codes] == []
 
 
 def test_every_code_is_tested_by_name() -> None:
@@ -58,7 +59,7 @@ def test_every_code_is_tested_by_name() -> None:
     text = "\n".join(
         path.read_text(encoding="utf-8") for path in HERE.glob("test_*.py") if path.name != "test_registry.py"
     )
-    constants = {code.name: code.name.upper().replace("-", "_") for code in OWN}
+    constants = {code.name: code.name.upper().replace("-", "_") for code in Code.of_area("check")}
     whole = "\n".join((text, (ROOT / "tests/cli/check/planted.txt").read_text(encoding="utf-8")))
     parts = {"check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"}
     missing = [
@@ -69,7 +70,7 @@ def test_every_code_is_tested_by_name() -> None:
 
 def _constant(name: str) -> str:
     """How the module of its theme calls it."""
-    (code,) = (code for code in OWN if code.name == name)
+    (code,) = (code for code in Code.of_area("check") if code.name == name)
     themes = __import__("kubectl_eksdoc.core.model.check_codes", fromlist=["ALL"])
     for theme in vars(themes).values():
         for constant, value in vars(theme).items() if hasattr(theme, "__file__") else ():
@@ -141,14 +142,14 @@ def _found(code: Code, status: Status) -> Finding:
     ],
 )
 def test_the_name_of_a_command_asks_for_all_that_it_finds(only: str, told: set[str]) -> None:
-    found = (_found(code, Status.FAIL) for code in (codes.BUDGET_NEVER, codes.POD_UNMANAGED))
+    found = (_found(code, Status.FAIL) for code in (Code.of("budget-never-allows"), Code.of("pod-unmanaged")))
     check = _finds(FIRST["check-drain"], *found)
     plan = plan_check(healthy(), (check,), Wish(frozenset({only})))
     assert {each.code.name for each in plan.findings} == told
 
 
 def test_what_is_not_known_and_may_hide_what_was_asked_for_is_told() -> None:
-    unknown = _finds(FIRST["check-imds"], _found(metadata_codes.NODES_UNKNOWN, Status.UNKNOWN))
+    unknown = _finds(FIRST["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.UNKNOWN))
     assert plan_check(healthy(), (unknown,), Wish(frozenset({"imds-pods-broken"}))).findings != ()
-    failed = _finds(FIRST["check-imds"], _found(metadata_codes.NODES_UNKNOWN, Status.FAIL))
+    failed = _finds(FIRST["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.FAIL))
     assert plan_check(healthy(), (failed,), Wish(frozenset({"imds-pods-broken"}))).findings == ()

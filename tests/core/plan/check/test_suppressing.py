@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from kubectl_eksdoc.core.model.check_codes import nodes, programs
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject, Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.check.suppressing import matches, sort_out
 from tests.builders import NOW
 from tests.core.plan.check.healthy import healthy
 
-CODE = nodes.KUBELET_SKEW
+CODE = Code.of("kubelet-skew")
 TODAY = NOW.date()
 RULE = Suppression(CODE.name, "agreed with the platform team", TODAY, where="accepted.yaml, entry 1")
 
@@ -58,8 +58,8 @@ def test_one_that_matches_nothing_is_noted() -> None:
 
 
 def test_one_of_a_code_that_nobody_looked_for_is_not_called_needless() -> None:
-    assert planned(Suppression(programs.ADDON_UNFIT.name, "why", TODAY)).notes == ()
-    wish = Wish(only=frozenset([programs.ADDON_UNFIT.name]))
+    assert planned(Suppression(Code.of("check-addon-unfit").name, "why", TODAY)).notes == ()
+    wish = Wish(only=frozenset([Code.of("check-addon-unfit").name]))
     assert planned(replace(RULE, name="red"), wish=wish).notes == ()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes, dns_codes, interruption_codes, metadata_codes
-from kubectl_eksdoc.core.model.check_codes import parts, programs
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
@@ -44,14 +44,14 @@ def test_nothing_found_is_said_and_it_is_told_where_to_look_next(symptom: Sympto
 
 
 def test_what_is_seen_to_hurt_comes_before_what_may_however_severe() -> None:
-    may = a_finding(dns_codes.NOTICES, Severity.CRITICAL)
-    fails = a_finding(dns_codes.FAILING, Severity.MEDIUM)
+    may = a_finding(Code.of("dns-notices-unheard"), Severity.CRITICAL)
+    fails = a_finding(Code.of("dns-failing"), Severity.MEDIUM)
     assert whats(Symptom.DNS, may, fails) == ["dns-failing", "dns-notices-unheard"]
 
 
 def test_the_worst_comes_first_and_then_the_order_of_the_table() -> None:
-    stale, never = a_finding(codes.BUDGET_STALE), a_finding(codes.BUDGET_NEVER)
-    several = a_finding(codes.SEVERAL_BUDGETS)
+    stale, never = a_finding(Code.of("budget-stale")), a_finding(Code.of("budget-never-allows"))
+    several = a_finding(Code.of("pod-several-budgets"))
     assert whats(Symptom.DRAIN_STUCK, stale, never, several) == [
         "pod-several-budgets",
         "budget-never-allows",
@@ -60,21 +60,21 @@ def test_the_worst_comes_first_and_then_the_order_of_the_table() -> None:
 
 
 def test_what_is_not_known_is_no_suspect_and_is_told() -> None:
-    unknown = a_finding(metadata_codes.PODS_POSSIBLE, status=Status.UNKNOWN, missing="get pods/log")
+    unknown = a_finding(Code.of("imds-pods-possible"), status=Status.UNKNOWN, missing="get pods/log")
     found = diagnosed(Symptom.CREDENTIALS, [unknown], a_cluster())
     assert (found.suspects, found.unknown) == ((), (unknown,))
 
 
 def test_what_passes_is_no_suspect_unless_it_warns_of_just_this() -> None:
     passing = {"status": Status.PASS}
-    assert whats(Symptom.DRAIN_STUCK, a_finding(codes.POD_EMPTYDIR, **passing)) == []
-    assert whats(Symptom.TARGETS, a_finding(codes.NO_READINESS_GATE, **passing)) == ["no-readiness-gate"]
+    assert whats(Symptom.DRAIN_STUCK, a_finding(Code.of("pod-emptydir"), **passing)) == []
+    assert whats(Symptom.TARGETS, a_finding(Code.of("no-readiness-gate"), **passing)) == ["no-readiness-gate"]
 
 
 def test_only_the_controller_of_load_balancers_is_a_cause_of_bad_targets() -> None:
-    other = a_finding(metadata_codes.PODS_BROKEN, subject=Subject("Deployment", "app", "shop"))
+    other = a_finding(Code.of("imds-pods-broken"), subject=Subject("Deployment", "app", "shop"))
     its = a_finding(
-        metadata_codes.PODS_BROKEN, subject=Subject("Deployment", "aws-load-balancer-controller", "kube-system")
+        Code.of("imds-pods-broken"), subject=Subject("Deployment", "aws-load-balancer-controller", "kube-system")
     )
     assert whats(Symptom.TARGETS, other, its) == ["imds-pods-broken"]
 
@@ -98,7 +98,7 @@ def test_only_what_the_symptom_needs_is_read() -> None:
 
 def test_findings_about_something_else_are_left_out_of_the_plan() -> None:
     wish = Wish(only=frozenset(codes_of(Symptom.TARGETS)), symptom=Symptom.TARGETS)
-    other = a_finding(metadata_codes.PODS_BROKEN, subject=Subject("Deployment", "app", "shop"))
+    other = a_finding(Code.of("imds-pods-broken"), subject=Subject("Deployment", "app", "shop"))
     facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_IMDS: (other,)})
     plan = plan_check(facts, chosen(codes_of(Symptom.TARGETS)), wish)
     assert plan.findings == ()
@@ -107,24 +107,24 @@ def test_findings_about_something_else_are_left_out_of_the_plan() -> None:
 
 
 def test_a_part_that_could_not_be_had_is_unknown() -> None:
-    part = a_finding(parts.DNS, status=Status.UNKNOWN, subject=Subject("Command", "coredns-lameduck"))
+    part = a_finding(Code.of("check-dns"), status=Status.UNKNOWN, subject=Subject("Command", "coredns-lameduck"))
     assert diagnosed(Symptom.DNS, [part], a_cluster()).unknown == (part,)
 
 
 def test_the_remedy_with_a_command_is_proposed_and_its_way_back() -> None:
     remedies = (Remedy("Think."), Remedy("Scale.", "kubectl scale deployment web -n shop --replicas=4"))
     cluster = a_cluster(workloads=[a_workload("Deployment/web", "shop", replicas=2)])
-    found = a_finding(codes.BUDGET_NEVER, remedy=remedies)
+    found = a_finding(Code.of("budget-never-allows"), remedy=remedies)
     (suspect,) = diagnosed(Symptom.DRAIN_STUCK, [found], cluster, Reach(kubectl=("--context", "x"))).suspects
     assert suspect.do == remedies[1]
     assert suspect.undo == "Undo: kubectl scale deployment web -n shop --replicas=2 --context x"
 
 
 def test_the_tables_have_each_cause_that_the_plans_of_others_find() -> None:
-    assert {code.name for code in dns_codes.ALL} <= set(codes_of(Symptom.DNS))
-    assert {code.name for code in metadata_codes.ALL} <= set(codes_of(Symptom.CREDENTIALS))
-    assert interruption_codes.QUEUE.name in codes_of(Symptom.DNS)
-    assert programs.ADDON_HEALTH.name in codes_of(Symptom.DNS)
+    assert {code.name for code in Code.of_area("dns")} <= set(codes_of(Symptom.DNS))
+    assert {code.name for code in Code.of_area("imds")} <= set(codes_of(Symptom.CREDENTIALS))
+    assert Code.of("interruption-queue").name in codes_of(Symptom.DNS)
+    assert Code.of("check-addon-health").name in codes_of(Symptom.DNS)
 
 
 @pytest.mark.parametrize(

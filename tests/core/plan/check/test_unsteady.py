@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.check_codes import workloads as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import parse
@@ -38,7 +38,7 @@ def unready(name: str = "web-1", **more: Any) -> Pod:
     ],
 )
 def test_steady_pods(pod: Pod) -> None:
-    assert found(codes.BOUNCING, facts(pods=[pod])) == ()
+    assert found(Code.of("pods-bouncing"), facts(pods=[pod])) == ()
 
 
 def test_a_crash_loop_is_told_once_for_its_deployment() -> None:
@@ -48,7 +48,7 @@ def test_a_crash_loop_is_told_once_for_its_deployment() -> None:
         unready("web-b", owner="ReplicaSet/web-1", not_ready_because="ImagePullBackOff"),
         a_pod("web-c", owner="ReplicaSet/web-1"),
     ]
-    finding = only(codes.BOUNCING, facts(workloads=workloads, pods=pods))
+    finding = only(Code.of("pods-bouncing"), facts(workloads=workloads, pods=pods))
     assert (finding.status, finding.severity) == (Status.FAIL, Severity.MEDIUM)
     assert finding.subject == Subject("Deployment", "web", "default")
     assert finding.message == "2 of 3 pods are not Ready: CrashLoopBackOff, ImagePullBackOff"
@@ -57,10 +57,10 @@ def test_a_crash_loop_is_told_once_for_its_deployment() -> None:
 
 
 def test_none_ready_is_worse_and_restarting_alone_less_bad() -> None:
-    finding = only(codes.BOUNCING, facts(pods=[unready()]))
+    finding = only(Code.of("pods-bouncing"), facts(pods=[unready()]))
     assert (finding.severity, finding.message) == (Severity.HIGH, "1 of 1 pods is not Ready: no reason given")
     pods = [a_pod("web-1", restarted=True, ready_at=ago(180), created_at=ago(90_000)), a_pod("web-2")]
-    finding = only(codes.BOUNCING, facts(pods=pods))
+    finding = only(Code.of("pods-bouncing"), facts(pods=pods))
     assert (finding.severity, finding.message) == (
         Severity.LOW,
         "1 of 2 pods is restarting: restarted, Ready again for 3 min",
@@ -70,19 +70,19 @@ def test_none_ready_is_worse_and_restarting_alone_less_bad() -> None:
 def test_a_job_that_cannot_start() -> None:
     jobs = [a_job("etl-1", owner=an_owner("CronJob/etl"))]
     pods = [unready("etl-1-x", owner="Job/etl-1", not_ready_because="ImagePullBackOff")]
-    assert only(codes.BOUNCING, facts(jobs=jobs, pods=pods)).subject.kind == "CronJob"
+    assert only(Code.of("pods-bouncing"), facts(jobs=jobs, pods=pods)).subject.kind == "CronJob"
 
 
 def test_a_workload_of_which_all_pods_are_young() -> None:
     young = [unready("web-1", created_at=ago(90)), unready("web-2", created_at=ago(90))]
-    finding = only(codes.BOUNCING, facts(pods=young))
+    finding = only(Code.of("pods-bouncing"), facts(pods=young))
     assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether its pods become Ready")
-    assert found(codes.BOUNCING, facts(pods=[*young, a_pod("web-3")])) == ()
+    assert found(Code.of("pods-bouncing"), facts(pods=[*young, a_pod("web-3")])) == ()
 
 
 @pytest.mark.parametrize(
     ("code", "resource"),
-    [(code, each) for code in (codes.BOUNCING, codes.NO_BUDGET) for each in code.needs],
+    [(code, each) for code in (Code.of("pods-bouncing"), Code.of("budget-missing")) for each in code.needs],
 )
 def test_what_may_not_be_listed_is_named(code: Any, resource: kinds.Resource) -> None:
     finding = only(code, facts(unread=[resource], pods=[a_pod()]))
@@ -96,14 +96,14 @@ def replicated(name: str, replicas: int = 2, kind: str = "Deployment", namespace
 
 def test_workloads_with_a_budget_or_one_replica_or_of_other_kinds() -> None:
     workloads = [replicated("web"), replicated("one", 1), replicated("db", kind="ReplicaSet")]
-    assert found(codes.NO_BUDGET, facts(workloads=workloads, budgets=[a_budget("web", "shop")])) == ()
+    assert found(Code.of("budget-missing"), facts(workloads=workloads, budgets=[a_budget("web", "shop")])) == ()
     everything = a_budget("all", "shop", selector="app")
-    assert found(codes.NO_BUDGET, facts(workloads=[replicated("web"), replicated("db")], budgets=[everything])) == ()
+    assert found(Code.of("budget-missing"), facts(workloads=[replicated("web"), replicated("db")], budgets=[everything])) == ()
 
 
 def test_all_without_one_are_told_in_one_finding() -> None:
     workloads = [*(replicated(f"web-{i}") for i in range(9)), replicated("db", 3, "StatefulSet", "data")]
-    finding = only(codes.NO_BUDGET, facts(workloads=workloads, budgets=[a_budget("db", "shop")]))
+    finding = only(Code.of("budget-missing"), facts(workloads=workloads, budgets=[a_budget("db", "shop")]))
     assert (finding.status, finding.severity) == (Status.FAIL, Severity.LOW)
     assert finding.message.startswith("10 of 10 Deployments and StatefulSets")
     assert finding.evidence[0] == "by namespace: shop 9, data 1"

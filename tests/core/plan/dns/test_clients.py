@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Status
@@ -29,7 +29,7 @@ def found(of: Doc | Absent | Unknown, local: Sequence[str] = ()) -> list[Finding
     more = [a_pod(f"cache-{node}", "kube-system", node=node, labels=labels) for node in local]
     made = facts(pods=(*PODS, *more))
     plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of}))
-    return [each for each in plan.findings if each.code is codes.KEPT_FLOWS or each.subject.name == KUBE_PROXY.name]
+    return [each for each in plan.findings if each.code is Code.of("dns-kept-flows") or each.subject.name == KUBE_PROXY.name]
 
 
 @pytest.mark.parametrize(("more", "seconds"), [("", 300), ("  udpTimeout: 0s\n", 300), ("  udpTimeout: 10s\n", 10)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
@@ -246,7 +246,7 @@ def test_what_is_wrong_is_told(name: str) -> None:
     assert found.status is Status.FAIL
     assert said in found.message
     assert found.severity is severity
-    if found.code is not codes.FAILING or "Deployment of CoreDNS" not in found.message:
+    if found.code is not Code.of("dns-failing") or "Deployment of CoreDNS" not in found.message:
         assert found.remedy
 
 
@@ -328,9 +328,9 @@ def test_what_is_not_known_is_no_pass(name: str) -> None:
 
 
 def test_every_code_is_told_by_some_test() -> None:
-    elsewhere = {codes.WITHOUT.name, codes.KEPT_FLOWS.name}  # test_clients
+    elsewhere = {Code.of("dns-elsewhere").name, Code.of("dns-kept-flows").name}  # test_clients
     told = {name.split()[0] for name in (*FAILS, *UNKNOWN)} | elsewhere
-    assert told == {code.name for code in codes.ALL}
+    assert told == {code.name for code in Code.of_area("dns")}
 
 
 def test_what_a_version_does_not_know_is_a_matter_of_that_version() -> None:
@@ -398,7 +398,7 @@ def test_with_auto_mode_alone_there_is_nothing_to_judge() -> None:
     node = a_zoned("i-1", "a", **{"eks.amazonaws.com/compute-type": "auto"})
     bare = replace(facts(nodes=[node], pods=()), auto_mode=True, inside={})
     found = plan_dns(without(bare, deployment=Absent("none"), config=Absent("none"))).findings
-    assert [(each.code, each.status) for each in found] == [(codes.WITHOUT, Status.PASS)]
+    assert [(each.code, each.status) for each in found] == [(Code.of("dns-elsewhere"), Status.PASS)]
 
 
 def test_a_proportional_autoscaler_beside_the_add_on_is_told() -> None:
@@ -421,7 +421,7 @@ def test_nobody_is_told_to_update_to_what_is_older(version: str) -> None:
 def test_managed_groups_drain_spot_nodes_themselves() -> None:
     made = on_spot(**{"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"})
     found = plan_dns(made)
-    assert {each.code for each in found.findings} == {codes.ON_SPOT}
+    assert {each.code for each in found.findings} == {Code.of("dns-on-spot")}
     assert "somebody drains it within two minutes" in found.outlook[0]
 
 
@@ -454,7 +454,7 @@ def test_a_self_managed_coredns_is_not_told_to_update_its_add_on() -> None:
 
 def test_a_grace_period_that_lets_nothing_fit_is_what_must_grow() -> None:
     found = plan_dns(facts(text=lameduck("5s"), doc=deployment(terminationGracePeriodSeconds=12)))
-    short = next(each for each in found.findings if each.code is codes.LAMEDUCK_SHORT)
+    short = next(each for each in found.findings if each.code is Code.of("dns-lameduck-short"))
     assert found.ending.advised_s == 0
     assert '"terminationGracePeriodSeconds":17' in short.remedy[0].command
     assert [step.command for step in found.steps] == [short.remedy[0].command]

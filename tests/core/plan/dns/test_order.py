@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.pods import Container
@@ -31,7 +31,7 @@ from tests.core.plan.dns.test_judging import SPOT, UNHEARD, findings, on_spot
 def test_auto_mode_without_a_node_needs_no_core_dns() -> None:
     bare = replace(facts(nodes=(), pods=()), auto_mode=True)
     found = plan_dns(without(bare, deployment=Absent("none"))).findings
-    assert [(each.code, each.status) for each in found] == [(codes.WITHOUT, Status.PASS)]
+    assert [(each.code, each.status) for each in found] == [(Code.of("dns-elsewhere"), Status.PASS)]
 
 
 @pytest.mark.parametrize("text", [lameduck("30"), COREFILE.replace("    ready\n", "")])

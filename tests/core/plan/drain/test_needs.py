@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -14,13 +15,13 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
 from tests.core.plan.drain.planning import finding, plan_of, verdict_of
 
-ASKED_AS = {codes.POD_DAEMONSET: codes.DAEMONSET_MISSING, codes.JOB_WOULD_FAIL: codes.JOB_LOSES_WORK}
+ASKED_AS = {Code.of("pod-daemonset"): Code.of("pod-daemonset-missing"), Code.of("job-would-fail"): Code.of("job-loses-work")}
 """Codes whose question is one with another's: that one is unknown for both. All on budgets are POD_BUDGET's."""
 
 WITHOUT_PLAN = (kinds.PODS, kinds.NODES)
 """Without these nothing is planned at all."""
 
-NOT_OURS = (codes.ALL_AT_ONCE, codes.LANDING_UNSURE, codes.NEEDS_NODES)
+NOT_OURS = (Code.of("all-replicas-at-once"), Code.of("landing-unsure"), Code.of("needs-nodes"))
 """What the order and the places of replacements tell, which has tests of its own."""
 
 _OWNERS = {
@@ -55,7 +56,7 @@ def a_world(unread: Resource) -> dict[str, Any]:
 
 CASES = [
     pytest.param(code, kind, id=f"{code.name}-{kind.plural}")
-    for code in codes.ALL
+    for code in Code.of_area("drain")
     for kind in code.needs
     if kind not in WITHOUT_PLAN and code not in NOT_OURS
 ]
@@ -65,7 +66,7 @@ CASES = [
 def test_without_a_kind_exactly_what_needs_it_is_unknown(code: Code, kind: Resource) -> None:
     plan = plan_of(a_cluster(unread=[kind], **a_world(kind)))
     unknown = {f.code for f in plan.findings if f.status is Status.UNKNOWN}
-    assert (codes.POD_BUDGET if kind == kinds.BUDGETS else ASKED_AS.get(code, code)) in unknown
+    assert (Code.of("pod-budget") if kind == kinds.BUDGETS else ASKED_AS.get(code, code)) in unknown
     assert all(kind in each.needs for each in unknown), unknown
     assert all(kind.full_name in f.missing for f in plan.findings if f.status is Status.UNKNOWN)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
@@ -18,7 +18,7 @@ from tests.render.metadata.made import plan
 PLAN = plan(2)
 CLUSTER = PLAN.facts.cluster
 GONE = FindingOutline(
-    codes.PODS_BROKEN.name, Subject("Deployment", "gone", "shop"), Severity.HIGH, Status.FAIL, "2 pods"
+    Code.of("imds-pods-broken").name, Subject("Deployment", "gone", "shop"), Severity.HIGH, Status.FAIL, "2 pods"
 )
 
 
@@ -57,10 +57,10 @@ def test_a_narrower_look_fixes_nothing(then: dict[str, Any], now: dict[str, Any]
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (unknown(codes.NODES_UNKNOWN, "NodeGroup"), "not-known-any-more"),
-        (unknown(codes.PODS_UNREAD), "not-known-any-more"),
-        (unknown(codes.ROLES_UNKNOWN), "not-known-any-more"),
-        (unknown(codes.PODS_POSSIBLE), "fixed"),
+        (unknown(Code.of("imds-nodes-unknown"), "NodeGroup"), "not-known-any-more"),
+        (unknown(Code.of("imds-pods-unread")), "not-known-any-more"),
+        (unknown(Code.of("imds-roles-unknown")), "not-known-any-more"),
+        (unknown(Code.of("imds-pods-possible")), "fixed"),
     ],
 )
 def test_nodes_that_are_not_known_hide_who_suffers(found: Finding, expected: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
@@ -30,7 +30,7 @@ def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
     of.inside = {pod.key: Inside(Started(("--cloud-provider=aws",))) for pod in of.pods}
-    return tuple(each for each in plan_metadata(of.facts(), hops).findings if each.code is codes.PODS_WILL_BREAK)
+    return tuple(each for each in plan_metadata(of.facts(), hops).findings if each.code is Code.of("imds-pods-will-break"))
 
 
 def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
@@ -50,7 +50,7 @@ def test_where_nobody_can_change_the_instances_that_is_not_said() -> None:
 
 def unknown(of: Cloud) -> dict[str, str]:
     """The command of the remedy, by when it is that is not known."""
-    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is codes.NODES_UNKNOWN]
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is Code.of("imds-nodes-unknown")]
     return {each.missing: each.remedy[0].command for each in found}
 
 
@@ -65,7 +65,7 @@ def test_the_next_node_is_not_measured_on_one_that_runs() -> None:
 def test_nodes_without_a_group_are_named_by_the_first() -> None:
     of = cloud("self-managed", "self-managed")
     of.instances = {ident(at): Unknown("the answer is not what it should be") for at in range(2)}
-    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is codes.NODES_UNKNOWN]
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is Code.of("imds-nodes-unknown")]
     assert {each.subject.name for each in found} == {"n0"}
 
 
@@ -93,7 +93,7 @@ def said_of(pod: Pod, kind: str = "managed", *beside: Pod, **more: Any) -> list[
     return [(each.code, each.status) for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name]
 
 
-UNKNOWN = [(codes.PODS_UNREAD, Status.UNKNOWN)]
+UNKNOWN = [(Code.of("imds-pods-unread"), Status.UNKNOWN)]
 
 
 @pytest.mark.parametrize(

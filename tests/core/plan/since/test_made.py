@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.codes import ALL
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
 from kubectl_eksdoc.core.plan.since.changes import gist, outline_of
 from kubectl_eksdoc.core.plan.since.side import Of, Sameness, kinship, made_earlier, uids_of
 from tests.builders import a_budget, a_cluster, a_node
 
-FOUND = Finding(ALL[0], Severity.HIGH, Status.FAIL, Subject("Node", "old-0"), "it is so")
+FOUND = Finding(Code.of_area("drain")[0], Severity.HIGH, Status.FAIL, Subject("Node", "old-0"), "it is so")
 OF = Of("old.eksdoc", "1.2.3", {"hops": 2})
 
 

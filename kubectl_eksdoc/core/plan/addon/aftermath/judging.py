@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import addon_past_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named, named
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
@@ -58,22 +58,22 @@ def _of_update(found: Aftermath) -> Iterator[Finding]:
     addon = Subject("Addon", name)
     if isinstance(update, Unknown):
         message = f"which update of {name} was the latest, and what it was asked to do, is not known"
-        yield _unknown(codes.UPDATE_UNTOLD, addon, message, (update.why,), update.missing or update.why)
+        yield _unknown(Code.of("addon-update-untold"), addon, message, (update.why,), update.missing or update.why)
         return
     if isinstance(update, Absent):
         message = f"EKS tells of no update of {name}: there is none to look back on"
-        yield Finding(codes.UPDATE_UNTOLD, Severity.INFO, Status.PASS, addon, message, (update.said,))
+        yield Finding(Code.of("addon-update-untold"), Severity.INFO, Status.PASS, addon, message, (update.said,))
         return
     if update.begun is None:
         message = f"EKS does not say when update {update.id} began"
-        yield _unknown(codes.UPDATE_UNTOLD, addon, message, (), "when the update began")
+        yield _unknown(Code.of("addon-update-untold"), addon, message, (), "when the update began")
         return
     if update.status == "InProgress":
         message = f"update {update.id} is still under way: it may change more than it has so far"
-        yield _unknown(codes.UPDATE_UNTOLD, addon, message, (), "how the update ends")
+        yield _unknown(Code.of("addon-update-untold"), addon, message, (), "how the update ends")
     if isinstance(history, UpdateHistory) and history.unseen and _may_be_older(update, history, found):
         message = f"EKS lists {history.unseen} more updates of {name} in no promised order: one may be later"
-        yield _unknown(codes.UPDATE_UNTOLD, addon, message, ("only the first few were asked for",), "the other updates")
+        yield _unknown(Code.of("addon-update-untold"), addon, message, ("only the first few were asked for",), "the other updates")
 
 
 def _may_be_older(update: Update, history: UpdateHistory, found: Aftermath) -> bool:
@@ -92,7 +92,7 @@ _LONGEST_S = 3600
 def _unread(found: Aftermath) -> Iterator[Finding]:
     """Objects that could not be read, or not be understood."""
     if found.keeping is not None:
-        yield from (each for each in found.keeping.findings if each.code == OBJECT_UNREAD)
+        yield from (each for each in found.keeping.findings if each.code == Code.of("addon-object-unread"))
 
 
 def _of_template(each: Templated) -> Iterator[Finding]:
@@ -102,18 +102,18 @@ def _of_template(each: Templated) -> Iterator[Finding]:
         evidence += [f"{name} cannot be understood" for name in each.unreadable]
         message = f"what the update changed in the pod template of {each.of} is not known: {step.why}"
         missing = step.missing or "which revision was in force when the update began"
-        yield _unknown(codes.CHANGE_UNTOLD, _subject(each.of), message, tuple(evidence), missing)
+        yield _unknown(Code.of("addon-change-untold"), _subject(each.of), message, tuple(evidence), missing)
         return
     unclear = [change for change in each.changes if change.because.cause is Cause.UNKNOWN]
     if unclear:
         message = f"the update changed {_listed([change.field for change in unclear])}, and it is not known who wanted "
         message += f"{'it' if len(unclear) == 1 else 'them'} as before"
         told = tuple(_change(change) for change in unclear)
-        yield _unknown(codes.CHANGE_UNTOLD, _subject(each.of), message, told, "who had set these fields")
+        yield _unknown(Code.of("addon-change-untold"), _subject(each.of), message, told, "who had set these fields")
     if each.cannot:
         message = f"no patch gives {_listed(each.cannot)} back without changing something else"
         missing = "a patch"
-        yield _unknown(codes.CHANGE_UNTOLD, _subject(each.of), message, (), missing)
+        yield _unknown(Code.of("addon-change-untold"), _subject(each.of), message, (), missing)
 
 
 def _pair(before: int, after: int) -> str:
@@ -141,7 +141,7 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
     if change.state is State.GONE:
         stays = "" if _same(change.live, change.after) else f", and it is {value_of(change.live, change.field)} now"
         patch = (_PATCH,) if _is_patched(found, change.field) else ()
-        yield _fails(codes.FIELD_LOST, severity, change, f"{message}{stays}", evidence, (*patch, *tomorrow))
+        yield _fails(Code.of("addon-field-lost"), severity, change, f"{message}{stays}", evidence, (*patch, *tomorrow))
         return
     who = " and ".join(change.owners) or "nobody"
     now = (
@@ -151,10 +151,10 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
     )
     if at_risk:
         text = f"{message}; {now}, and nothing keeps it: the next update with OVERWRITE takes it again"
-        yield _fails(codes.LOSS_REPEATS, min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow)
+        yield _fails(Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow)
     else:
         yield Finding(
-            codes.FIELD_LOST, Severity.LOW, Status.PASS, _subject(change.field.of), f"{message}; {now}", evidence
+            Code.of("addon-field-lost"), Severity.LOW, Status.PASS, _subject(change.field.of), f"{message}; {now}", evidence
         )
 
 
@@ -167,7 +167,7 @@ def _of_earlier(found: Aftermath, past: Earlier) -> Finding:
     command = f"kubectl eksdoc addon-diff {name} --after --update {past.update.id}"
     severity = max(judged_each, key=_rank)
     return Finding(
-        codes.FIELD_LOST,
+        Code.of("addon-field-lost"),
         severity,
         Status.FAIL,
         Subject("Addon", name),
@@ -223,7 +223,7 @@ def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
     severity = Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW
     remedy = Remedy("compare it with what you keep of it yourself; whatever was lost, set it by configuration values")
     return _unknown(
-        codes.CHANGE_UNTOLD, _subject(kept.of), message, tuple(texts), "what was there before", severity, (remedy,)
+        Code.of("addon-change-untold"), _subject(kept.of), message, tuple(texts), "what was there before", severity, (remedy,)
     )
 
 
@@ -233,13 +233,13 @@ def _of_pods(rule: Recreating) -> Iterator[Finding]:
     if isinstance(rule.pods, Unknown):
         message = f"whether pods must be recreated for {calls(rule.field)} is not known"
         evidence = source if rule.pods.why in source else (*source, rule.pods.why)
-        yield _unknown(codes.PODS_TO_RECREATE, subject, message, evidence, rule.pods.missing or rule.pods.why)
+        yield _unknown(Code.of("addon-pods-to-recreate"), subject, message, evidence, rule.pods.missing or rule.pods.why)
     elif rule.pods:
         some = ", ".join(rule.pods[:_TOLD]) + (f" and {len(rule.pods) - _TOLD} more" if len(rule.pods) > _TOLD else "")
         what = "this pod" if len(rule.pods) == 1 else f"these {len(rule.pods)} pods"
         message = f"recreate {what} when {calls(rule.field)} is back: {some}"
         remedy = Remedy("delete them one by one, as their budgets allow: kubectl drain and evictions respect those")
-        yield Finding(codes.PODS_TO_RECREATE, Severity.HIGH, Status.FAIL, subject, message, source, (remedy,))
+        yield Finding(Code.of("addon-pods-to-recreate"), Severity.HIGH, Status.FAIL, subject, message, source, (remedy,))
 
 
 def _fails(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, in_order
@@ -48,14 +48,14 @@ def unjudged(change: Change, *findings: Finding) -> Judged:
 def refused(change: Change, message: str, *remedies: Remedy) -> Finding:
     """EKS refuses what is asked for."""
     return Finding(
-        codes.TERRAFORM_CLASH, Severity.HIGH, Status.FAIL, change.subject, message, (change.evidence,), remedies
+        Code.of("addon-terraform-clash"), Severity.HIGH, Status.FAIL, change.subject, message, (change.evidence,), remedies
     )
 
 
 def open_question(change: Change, message: str, missing: str, remedy: Remedy = _FIRST) -> Finding:
     """Something without which the change cannot be judged."""
     return Finding(
-        codes.TERRAFORM_UNKNOWN,
+        Code.of("addon-terraform-unknown"),
         Severity.HIGH,
         Status.UNKNOWN,
         change.subject,
@@ -109,13 +109,13 @@ def _left_open(change: Change, supposed: Sequence[Supposed]) -> Iterator[Finding
 
 _OPEN = frozenset(
     (
-        codes.FIELD_RESET,
-        codes.FIELD_CONFLICT,
-        codes.FIELD_KEPT,
-        codes.OWNERSHIP_GROWS,
-        codes.VALUES_DROPPED,
-        codes.VALUES_REFUSED,
-        codes.VERSION_UNFIT,
+        Code.of("addon-field-reset"),
+        Code.of("addon-field-conflict"),
+        Code.of("addon-field-kept"),
+        Code.of("addon-ownership-grows"),
+        Code.of("addon-values-dropped"),
+        Code.of("addon-values-refused"),
+        Code.of("addon-version-unfit"),
     )
 )
 """What rests on the version, the values or the mode."""
@@ -183,7 +183,7 @@ def _takes_over(change: Change, plan: AddonPlan, found: list[Finding]) -> Findin
     )
     objects = ", ".join(str(named(live)) for live in plan.facts.objects)
     return Finding(
-        codes.TERRAFORM_TAKES_OVER,
+        Code.of("addon-terraform-takes-over"),
         Severity.HIGH,
         Status.FAIL if fails else Status.UNKNOWN,
         change.subject,

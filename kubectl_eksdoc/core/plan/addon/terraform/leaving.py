@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.knowledge import Source, sections
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
@@ -82,4 +82,4 @@ def _deleted(change: Change) -> Finding:
 
 def _finding(change: Change, severity: Severity, message: str, evidence: tuple[str, ...], *remedies: Remedy) -> Finding:
     who = f"Terraform: {change.request.address}, {change.request.kind.value}"
-    return Finding(codes.TERRAFORM_REMOVES, severity, Status.FAIL, change.subject, message, (*evidence, who), remedies)
+    return Finding(Code.of("addon-terraform-removes"), severity, Status.FAIL, change.subject, message, (*evidence, who), remedies)

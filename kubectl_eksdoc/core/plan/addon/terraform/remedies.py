@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.judging import DECLARE, KEEP, LEAVE
@@ -26,13 +26,13 @@ def _instead(remedy: Remedy, finding: Finding, change: Change, facts: AddonFacts
         yield from _values(change)
     elif remedy == LEAVE:
         yield from _preserve(change)
-    elif finding.code is codes.VERSION_UNFIT and finding.status is Status.FAIL:
+    elif finding.code is Code.of("addon-version-unfit") and finding.status is Status.FAIL:
         version = change.where.argument("addon_version")
         offered = "one that EKS offers" + (
             f", and that is not older than {facts.now.version}" if facts.installed else ""
         )
         yield Remedy(f"set {version} to {facts.steps[0] if len(facts.steps) > 1 else offered}")
-    elif finding.code is codes.VALUES_DROPPED:
+    elif finding.code is Code.of("addon-values-dropped"):
         whole = change.where.argument("configuration_values")
         yield Remedy(f"write the whole document to {whole}: the values of today with what is to be new")
     else:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -110,7 +110,7 @@ def _names(resource: AddonResource, addon: str) -> bool:
 def _open(plan: TerraformPlan, message: str, missing: str, remedy: Remedy) -> Finding:
     subject = Subject("TerraformPlan", plan.file)
     return Finding(
-        codes.TERRAFORM_UNKNOWN, Severity.HIGH, Status.UNKNOWN, subject, message, (), (remedy,), missing=missing
+        Code.of("addon-terraform-unknown"), Severity.HIGH, Status.UNKNOWN, subject, message, (), (remedy,), missing=missing
     )
 
 
@@ -127,7 +127,7 @@ def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest
         if len(resources) > 1:
             first, *_ = addresses = [each.address for each in resources]
             yield Finding(
-                codes.TERRAFORM_CLASH,
+                Code.of("addon-terraform-clash"),
                 Severity.HIGH,
                 Status.FAIL,
                 Subject("TerraformResource", first),

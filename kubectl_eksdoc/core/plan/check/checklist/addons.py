@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import addon_codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.versions import Version
@@ -28,7 +28,7 @@ from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _LISTED = Source("EKS, DescribeAddonVersions")
 _SKEW = Source("kubernetes.io, Version Skew Policy")
-_BLOCKING = tuple(code.name for code in (codes.ADDON_HEALTH, *addon_codes.ALL))
+_BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))
 """What is to be mended before an update of the add-on; that it does not fit is what the update mends."""
 
 _ORDER = (KUBE_PROXY.addon, VPC_CNI.addon, COREDNS.addon)

@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.capacity import Subnet
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
-from kubectl_eksdoc.core.model.check_codes import capacity as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -48,7 +48,7 @@ def subnet(facts: CheckFacts, ident: str) -> Subnet | Unknown:
 def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
     if not facts.way.steps:
         return
-    eks, code = facts.eks, codes.SUBNET_ADDRESSES
+    eks, code = facts.eks, Code.of("subnet-addresses")
     if isinstance(eks, Unknown):
         yield unknown(code, cluster_of(facts), "which subnets the control plane has", eks)
         return
@@ -78,7 +78,7 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
 
 def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
     return Finding(
-        codes.SUBNET_ADDRESSES,
+        Code.of("subnet-addresses"),
         Severity.LOW,
         Status.FAIL,
         Subject("Subnet", each.id),
@@ -109,7 +109,7 @@ def _untold(code: Code, found: Mapping[str, Subnet | Unknown]) -> Iterator[Findi
 
 
 def _of_groups(facts: CheckFacts) -> Iterator[Finding]:
-    code = codes.SUBNET_ADDRESSES_NODES
+    code = Code.of("subnet-addresses-nodes")
     yield from groups_unknown(facts, code, "which subnets it has", Severity.LOW)
     untold: dict[str, Subnet | Unknown] = {}
     for group in node_groups(facts):
@@ -158,7 +158,7 @@ def _too_few(
 ) -> Finding:
     free = sum(each.free or 0 for each in subnets)
     return Finding(
-        codes.SUBNET_ADDRESSES_NODES,
+        Code.of("subnet-addresses-nodes"),
         severity,
         Status.FAIL,
         subject(group.name),
@@ -180,9 +180,9 @@ def _pods_a_node(facts: CheckFacts, group: NodeGroup) -> int | None:
 
 
 CHECKS = (
-    Check((codes.SUBNET_ADDRESSES,), Area.CAPACITY, Gate.BEFORE_CONTROL_PLANE, _of_cluster, needs=(Need.SUBNETS,)),
+    Check((Code.of("subnet-addresses"),), Area.CAPACITY, Gate.BEFORE_CONTROL_PLANE, _of_cluster, needs=(Need.SUBNETS,)),
     Check(
-        (codes.SUBNET_ADDRESSES_NODES,),
+        (Code.of("subnet-addresses-nodes"),),
         Area.CAPACITY,
         Gate.BEFORE_NODES,
         _of_groups,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release, Unread
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import apis as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_namespace, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -37,14 +37,14 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     releases = facts.api.releases
     if isinstance(releases, Unknown):
-        yield unknown(codes.IN_HELM, cluster_of(facts), "which API versions the releases of Helm use", releases)
+        yield unknown(Code.of("api-in-helm"), cluster_of(facts), "which API versions the releases of Helm use", releases)
         return
     for each in releases:
         if isinstance(each.manifest, Unknown):
-            yield unknown(codes.IN_HELM, _release(each), "which API versions its manifest uses", each.manifest)
+            yield unknown(Code.of("api-in-helm"), _release(each), "which API versions its manifest uses", each.manifest)
             continue
         for manifest, holds, fails in _parts(each):
-            yield from _unread(codes.IN_HELM, _release(each), manifest)
+            yield from _unread(Code.of("api-in-helm"), _release(each), manifest)
             for row, documents in _uses(manifest, _going(facts)).items():
                 message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
                 yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -77,7 +77,7 @@ def judge_files(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     for each in facts.api.manifests:
         mistyped = tuple(_mistyped(facts, each))
-        yield from _unread(codes.IN_MANIFEST, _file(each), replace(each, unread=(*each.unread, *mistyped)))
+        yield from _unread(Code.of("api-in-manifest"), _file(each), replace(each, unread=(*each.unread, *mistyped)))
         for row, documents in _uses(each, _going(facts)).items():
             message = f"{_objects(row, documents)}, {not_served(row)}"
             yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
@@ -139,7 +139,7 @@ def _in_helm(
     )
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))
-    return Finding(codes.IN_HELM, how_bad, Status.FAIL, _release(each), message, evidence, remedies)
+    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, _release(each), message, evidence, remedies)
 
 
 def _helm(verb: str, each: Release) -> str:
@@ -154,7 +154,7 @@ def _in_file(
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
     remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
-    return Finding(codes.IN_MANIFEST, how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies)
+    return Finding(Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies)
 
 
 def _shown(documents: list[Document], said: Callable[[Document], str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.core.model.asked import NOT_ASKED, Confidence, Unknown
-from kubectl_eksdoc.core.model.check_codes import apis as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -71,7 +71,7 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> Finding:
-    found = unknown(codes.WRITTEN, Subject("Resource", resource.full_name), what, why)
+    found = unknown(Code.of("api-written"), Subject("Resource", resource.full_name), what, why)
     if facts.cluster.source is not Source.SNAPSHOT or why.missing:  # what was forbidden is no matter of a dump
         return found
     dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
@@ -119,7 +119,7 @@ def _found(uses: list[_Use], way: Way) -> Finding:
     stays = () if applied else (f"{STAYS} (confidence: {Confidence.MEDIUM.value})",)
     of = first.of.of
     return Finding(
-        codes.WRITTEN,
+        Code.of("api-written"),
         severity(first.row, Severity.HIGH if applied else Severity.MEDIUM),
         Status.FAIL,
         Subject(of.kind, of.name, of.namespace),
@@ -168,7 +168,7 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
         alike[use.sign.kind, use.sign.api_version, use.why][str(_subject(use.of))] = None
     for (kind, api_version, why), names in alike.items():
         subject = Subject(kind, listed(list(names)))
-        yield Finding(codes.WRITTEN, Severity.INFO, Status.PASS, subject, f"written in {api_version}: {why}")
+        yield Finding(Code.of("api-written"), Severity.INFO, Status.PASS, subject, f"written in {api_version}: {why}")
 
 
 def _subject(of: WrittenObject) -> Subject:
@@ -199,7 +199,7 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
     names = ", ".join(resource.full_name for resource, _ in missing)
     rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
     what = f"in which version the objects of {len(missing)} resources were applied last"
-    found = unknown(codes.REFUSED, cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW)
+    found = unknown(Code.of("api-refused-today"), cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW)
     return replace(found, evidence=(names,), missing=rights or names)
 
 
@@ -209,4 +209,4 @@ def _refused(use: _Use, way: Way) -> Finding:
     stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.TOMORROW)
     subject = Subject(of.kind, of.name, of.namespace)
     evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies((use,), way), stays)
-    return Finding(codes.REFUSED, Severity.LOW, Status.FAIL, subject, message, evidence, remedies)
+    return Finding(Code.of("api-refused-today"), Severity.LOW, Status.FAIL, subject, message, evidence, remedies)

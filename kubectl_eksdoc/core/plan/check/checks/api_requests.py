@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import apis as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
@@ -35,20 +35,20 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     goes = any(not row.alpha for row in gone_on_the_way(way.now, way.target))
     if isinstance(lines, Unknown):
         if goes:
-            unsaid = unknown(codes.REQUESTED, cluster_of(facts), _WHAT, lines)
+            unsaid = unknown(Code.of("api-requested"), cluster_of(facts), _WHAT, lines)
             yield replace(unsaid, remedy=(*unsaid.remedy, *_insights_of(facts, in_words(way.target))))
         return
     told = deprecated_requests("\n".join(lines))
     if told.unread and way.steps:
         why = Unknown(f"a line of the metric cannot be read: {told.unread[0][:_SHOWN]}")
-        yield unknown(codes.REQUESTED, cluster_of(facts), _WHAT, why)
+        yield unknown(Code.of("api-requested"), cluster_of(facts), _WHAT, why)
     found = [(each, removed) for each in told.requests if (removed := _removed(each)) is not None and _on(way, removed)]
     for request, removed in found:
         yield _asked(facts, request, removed)
     if goes and not found and not told.unread:
         message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
         yield Finding(
-            codes.REQUESTED, Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, str(CAVEAT_SOURCE))
+            Code.of("api-requested"), Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, str(CAVEAT_SOURCE))
         )
 
 
@@ -76,7 +76,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
     evidence = (says, "it counts nobody by name, and only since this API server started")
     name = ".".join(filter(None, (f"{request.resource}{sub}", request.version, request.group)))
     return Finding(
-        codes.REQUESTED,
+        Code.of("api-requested"),
         Severity.HIGH if row is None else severity(row, Severity.HIGH),
         Status.FAIL,
         Subject("API", name),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.check_codes import apis as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding
@@ -22,7 +22,7 @@ def _to_the_end(code: Code, judge: Judge) -> Judge:
     def judged(facts: CheckFacts) -> Iterator[Finding]:
         yield from judge(facts)
         beyond = unread(facts.way.target) if facts.way.steps else None
-        if beyond is not None and (code is not codes.IN_MANIFEST or facts.api.manifests):
+        if beyond is not None and (code is not Code.of("api-in-manifest") or facts.api.manifests):
             yield unknown(code, cluster_of(facts), f"which APIs {in_words(facts.way.target)} does not serve", beyond)
 
     return judged
@@ -33,12 +33,12 @@ def _on_the_way(code: Code, judge: Judge, need: Need) -> Check:
 
 
 CHECKS = (
-    _on_the_way(codes.REQUESTED, api_requests.judge, Need.API_REQUESTS),
-    _on_the_way(codes.WRITTEN, api_objects.judge, Need.API_WRITTEN),
-    _on_the_way(codes.IN_HELM, api_manifests.judge_releases, Need.HELM),
-    _on_the_way(codes.IN_MANIFEST, api_manifests.judge_files, Need.MANIFESTS),
+    _on_the_way(Code.of("api-requested"), api_requests.judge, Need.API_REQUESTS),
+    _on_the_way(Code.of("api-written"), api_objects.judge, Need.API_WRITTEN),
+    _on_the_way(Code.of("api-in-helm"), api_manifests.judge_releases, Need.HELM),
+    _on_the_way(Code.of("api-in-manifest"), api_manifests.judge_files, Need.MANIFESTS),
     # What is refused today is so with or without an upgrade.
-    Check((codes.REFUSED,), Area.APIS, None, api_objects.judge_refused, needs=(Need.API_GONE,)),
-    Check((codes.IN_HELM,), Area.APIS, None, api_manifests.judge_releases_today, needs=(Need.HELM,)),
-    Check((codes.IN_MANIFEST,), Area.APIS, None, api_manifests.judge_files_today, needs=(Need.MANIFESTS,)),
+    Check((Code.of("api-refused-today"),), Area.APIS, None, api_objects.judge_refused, needs=(Need.API_GONE,)),
+    Check((Code.of("api-in-helm"),), Area.APIS, None, api_manifests.judge_releases_today, needs=(Need.HELM,)),
+    Check((Code.of("api-in-manifest"),), Area.APIS, None, api_manifests.judge_files_today, needs=(Need.MANIFESTS,)),
 )

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.check_codes import control_plane as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
@@ -31,16 +31,16 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
     eks = facts.eks
     if isinstance(eks, Unknown):
         what = "whether the cluster is well"
-        yield unknown(codes.CLUSTER_HEALTH, cluster_of(facts), what, eks, Severity.HIGH)
+        yield unknown(Code.of("cluster-health"), cluster_of(facts), what, eks, Severity.HIGH)
         return
     if not eks.issues and eks.status == _ACTIVE:
         return
     if not eks.status and not eks.issues:
         why = Unknown("EKS does not tell its status")
-        yield unknown(codes.CLUSTER_HEALTH, cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
+        yield unknown(Code.of("cluster-health"), cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
         return
     yield Finding(
-        codes.CLUSTER_HEALTH,
+        Code.of("cluster-health"),
         Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
         Status.FAIL,
         cluster_of(facts),
@@ -58,11 +58,11 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
 def _updates(facts: CheckFacts) -> Iterator[Finding]:
     history = facts.aws.cluster_updates
     if isinstance(history, Unknown):
-        yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "whether an update is under way", history)
+        yield unknown(Code.of("cluster-update"), cluster_of(facts), "whether an update is under way", history)
         return
     found = standing(history)
     if found.unknown is not None:
-        yield unknown(codes.CLUSTER_UPDATE, cluster_of(facts), "how one of the latest updates went", found.unknown)
+        yield unknown(Code.of("cluster-update"), cluster_of(facts), "how one of the latest updates went", found.unknown)
     for each in found.under_way:
         yield _under_way(facts, each)
     if found.failed is not None:
@@ -71,7 +71,7 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
 
 def _under_way(facts: CheckFacts, each: Update) -> Finding:
     return Finding(
-        codes.CLUSTER_UPDATE,
+        Code.of("cluster-update"),
         Severity.HIGH,
         Status.FAIL,
         cluster_of(facts),
@@ -83,7 +83,7 @@ def _under_way(facts: CheckFacts, each: Update) -> Finding:
 
 def _failed(facts: CheckFacts, each: Update) -> Finding:
     return Finding(
-        codes.CLUSTER_UPDATE,
+        Code.of("cluster-update"),
         Severity.HIGH if each.type == _VERSION else Severity.MEDIUM,
         Status.FAIL,
         cluster_of(facts),
@@ -98,14 +98,14 @@ def _rollback(facts: CheckFacts) -> Iterator[Finding]:
     upgrade = _last_upgrade(facts, history)
     if isinstance(upgrade, Unknown):
         what = "whether the last upgrade can be taken back"
-        yield unknown(codes.ROLLBACK_WINDOW, cluster_of(facts), what, upgrade, Severity.LOW)
+        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, upgrade, Severity.LOW)
         return
     if upgrade is None or upgrade.begun is None:
         return
     left = path.rollback_left(facts.cluster.observed_at, upgrade.begun)
     if isinstance(left, Unknown):
         what = "how long the last upgrade can be taken back"
-        yield unknown(codes.ROLLBACK_WINDOW, cluster_of(facts), what, left, Severity.LOW)
+        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, left, Severity.LOW)
     elif left:
         newer = _newer(facts)
         against = tuple(_in_the_way_back(facts, newer))
@@ -145,7 +145,7 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
     )
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding(
-        codes.ROLLBACK_WINDOW,
+        Code.of("rollback-window"),
         Severity.INFO,
         Status.PASS,
         cluster_of(facts),
@@ -183,15 +183,15 @@ def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
 def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
     """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
     advice: nothing is wrong with a cluster that was upgraded yesterday."""
-    yield from unread(facts, codes.ROLLBACK_WINDOW, "which nodes are in the way back", kinds.NODES)
+    yield from unread(facts, Code.of("rollback-window"), "which nodes are in the way back", kinds.NODES)
     back = in_words(_before(facts))
     if not _something_follows(facts):
         if newer:
             message = f"nodes have followed: they are brought down before a way back to {back}"
-            yield Finding(codes.ROLLBACK_WINDOW, Severity.INFO, Status.PASS, cluster_of(facts), message, against)
+            yield Finding(Code.of("rollback-window"), Severity.INFO, Status.PASS, cluster_of(facts), message, against)
         return
     yield Finding(
-        codes.ROLLBACK_WINDOW,
+        Code.of("rollback-window"),
         Severity.LOW,
         Status.FAIL if against else Status.PASS,
         cluster_of(facts),
@@ -228,16 +228,16 @@ def _something_follows(facts: CheckFacts) -> bool:
 
 
 CHECKS = (
-    Check((codes.CLUSTER_HEALTH,), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
+    Check((Code.of("cluster-health"),), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
     Check(
-        (codes.CLUSTER_UPDATE,),
+        (Code.of("cluster-update"),),
         Area.CONTROL_PLANE,
         Gate.BEFORE_CONTROL_PLANE,
         _updates,
         needs=(Need.CLUSTER_UPDATES,),
     ),
     Check(
-        (codes.ROLLBACK_WINDOW,),
+        (Code.of("rollback-window"),),
         Area.CONTROL_PLANE,
         None,
         _rollback,

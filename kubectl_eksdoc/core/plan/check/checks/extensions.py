@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_usage import ApiService, Callee, Definition
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import extensions as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -28,14 +28,14 @@ _DISCOVERY = (
 
 def _groups(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether every group of the API has a server that answers"
-    yield from unread(facts, codes.API_DOWN, what, kinds.API_SERVICES)
+    yield from unread(facts, Code.of("apiservice-down"), what, kinds.API_SERVICES)
     for each in facts.cluster.api_services:
         subject = Subject("APIService", each.name)
         if each.available == "False":
             yield _unavailable(each, subject)
         elif each.available != "True":
             told = Unknown(f"its condition Available is {each.available or 'not there'}")
-            yield unknown(codes.API_DOWN, subject, "whether its server answers", told)
+            yield unknown(Code.of("apiservice-down"), subject, "whether its server answers", told)
 
 
 def _unavailable(each: ApiService, subject: Subject) -> Finding:
@@ -48,7 +48,7 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
     gone = in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name))
     remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.TOMORROW))
     return Finding(
-        codes.API_DOWN,
+        Code.of("apiservice-down"),
         Severity.HIGH,
         Status.FAIL,
         subject,
@@ -60,21 +60,21 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
 
 def _conversions(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether somebody converts custom resources"
-    yield from unread(facts, codes.CONVERSION, what, kinds.DEFINITIONS)
+    yield from unread(facts, Code.of("crd-conversion"), what, kinds.DEFINITIONS)
     called = [(each, each.converter) for each in facts.cluster.definitions if each.converter is not None]
     if any(converter.service for _, converter in called):
-        yield from unread(facts, codes.CONVERSION, what, *KINDS)
+        yield from unread(facts, Code.of("crd-conversion"), what, *KINDS)
     behind = backends(facts.cluster)
     for each, converter in called:
         if not converter.service:
             where = converter.url or "nobody at all"
             told = Unknown(f"its webhook is at {where}, which cannot be looked at from here")
-            yield unknown(codes.CONVERSION, _subject(each), "whether somebody converts it", told, Severity.INFO)
+            yield unknown(Code.of("crd-conversion"), _subject(each), "whether somebody converts it", told, Severity.INFO)
             continue
         why = behind.why_down(converter.namespace, converter.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(codes.CONVERSION, _subject(each), "whether somebody converts it", why)
+                yield unknown(Code.of("crd-conversion"), _subject(each), "whether somebody converts it", why)
         elif why is not None:
             yield _unconverted(each, converter, why)
 
@@ -85,7 +85,7 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
     several = len({*served, *each.stored}) > 1
     harm = f"objects of {each.kind} that lie in another version than is asked for cannot be read"
     return Finding(
-        codes.CONVERSION,
+        Code.of("crd-conversion"),
         Severity.HIGH if several else Severity.LOW,
         Status.FAIL,
         _subject(each),
@@ -102,14 +102,14 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
 
 def _stored(facts: CheckFacts) -> Iterator[Finding]:
     what = "in which versions custom resources lie"
-    yield from unread(facts, codes.STORED, what, kinds.DEFINITIONS, severity=Severity.LOW)
+    yield from unread(facts, Code.of("crd-stored-version"), what, kinds.DEFINITIONS, severity=Severity.LOW)
     for each in facts.cluster.definitions:
         known = {version.name: version for version in each.versions}
         ends = {name: _how_it_ends(each, name) for name in each.stored}
         old = {name: why for name, why in ends.items() if why}
         if old:
             yield Finding(
-                codes.STORED,
+                Code.of("crd-stored-version"),
                 Severity.LOW,
                 Status.FAIL,
                 _subject(each),
@@ -143,7 +143,7 @@ def _subject(each: Definition) -> Subject:
 
 
 CHECKS = (
-    Check((codes.API_DOWN,), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _groups, codes.API_DOWN.needs),
-    Check((codes.CONVERSION,), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _conversions, codes.CONVERSION.needs),
-    Check((codes.STORED,), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _stored, codes.STORED.needs),
+    Check((Code.of("apiservice-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _groups, Code.of("apiservice-down").needs),
+    Check((Code.of("crd-conversion"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _conversions, Code.of("crd-conversion").needs),
+    Check((Code.of("crd-stored-version"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _stored, Code.of("crd-stored-version").needs),
 )

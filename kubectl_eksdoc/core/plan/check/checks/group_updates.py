@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.check_codes import groups as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
@@ -32,15 +32,15 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
     told = facts.aws.group_updates
     if isinstance(told, Unknown):
         what = "how the latest updates of the node groups went"
-        yield unknown(codes.NODEGROUP_UPDATE, cluster_of(facts), what, told)
+        yield unknown(Code.of("nodegroup-update"), cluster_of(facts), what, told)
         return
     for name, history in sorted(told.items()):
         if isinstance(history, Unknown):
-            yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how its latest updates went", history)
+            yield unknown(Code.of("nodegroup-update"), subject(name), "how its latest updates went", history)
             continue
         found = standing(history)
         if found.unknown is not None:
-            yield unknown(codes.NODEGROUP_UPDATE, subject(name), "how one of its latest updates went", found.unknown)
+            yield unknown(Code.of("nodegroup-update"), subject(name), "how one of its latest updates went", found.unknown)
         for each in found.under_way:
             yield _under_way(facts, name, each)
         if found.failed is not None:
@@ -49,7 +49,7 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
 
 def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
     return Finding(
-        codes.NODEGROUP_UPDATE,
+        Code.of("nodegroup-update"),
         Severity.MEDIUM,
         Status.FAIL,
         subject(name),
@@ -63,7 +63,7 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
     evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
     seen: tuple[str, ...] = ()
     if evictions:
-        yield from unread(facts, codes.NODEGROUP_UPDATE, "which pods hold its update up", *_KINDS)
+        yield from unread(facts, Code.of("nodegroup-update"), "which pods hold its update up", *_KINDS)
         seen = tuple(
             _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
         )
@@ -71,7 +71,7 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
     seen_by = describe(facts, each, "--nodegroup-name", name)
     remedies = [Remedy("See what each of its pods is held by, and what to do:", drain)] if evictions else []
     yield Finding(
-        codes.NODEGROUP_UPDATE,
+        Code.of("nodegroup-update"),
         Severity.HIGH,
         Status.FAIL,
         subject(name),
@@ -132,4 +132,4 @@ def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
     return [node for node in ours if node.name in words] or ours
 
 
-CHECKS = (Check((codes.NODEGROUP_UPDATE,), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),)
+CHECKS = (Check((Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),)

@@ -9,7 +9,7 @@ from functools import partial
 from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail
-from kubectl_eksdoc.core.model.check_codes import insights as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.core.model.codes import Code
@@ -56,10 +56,10 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
     for each in about:
         if each.status == status:
             yield _finding(facts, code, each, severity)
-        elif code is codes.INSIGHT_ERROR and each.status not in (told.PASSING, told.WARNING):
+        elif code is Code.of("insight-error") and each.status not in (told.PASSING, told.WARNING):
             why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
             yield unknown(code, _subject(each), "what EKS sees", why)
-    if code is codes.INSIGHT_ERROR and not isinstance(facts.aws.insights, Unknown):
+    if code is Code.of("insight-error") and not isinstance(facts.aws.insights, Unknown):
         for step in steps:
             if not any(each.version == step for each in about):
                 first = step == steps[0]
@@ -69,11 +69,11 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
 
 
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unknowns(facts, facts.aws.other_insights, codes.INSIGHT_MISCONFIGURED, Severity.LOW)
+    yield from _unknowns(facts, facts.aws.other_insights, Code.of("insight-misconfiguration"), Severity.LOW)
     for each in _seen(facts.aws.other_insights):
         if each.category == told.MISCONFIGURATION and each.status in (told.ERROR, told.WARNING):
             severity = Severity.MEDIUM if each.status == told.ERROR else Severity.LOW
-            yield _finding(facts, codes.INSIGHT_MISCONFIGURED, each, severity)
+            yield _finding(facts, Code.of("insight-misconfiguration"), each, severity)
 
 
 def _subject(each: Insight) -> Subject:
@@ -83,7 +83,7 @@ def _subject(each: Insight) -> Subject:
 def _finding(facts: CheckFacts, code: Code, each: Insight, severity: Severity) -> Finding:
     detail = each.detail if isinstance(each.detail, InsightDetail) else InsightDetail()
     blind = (f"what exactly is not known: {each.detail.why}",) if isinstance(each.detail, Unknown) else ()
-    force = (sourced(FORCE, _FORCE),) if code is codes.INSIGHT_ERROR else ()
+    force = (sourced(FORCE, _FORCE),) if code is Code.of("insight-error") else ()
     return Finding(
         code,
         severity,
@@ -156,17 +156,17 @@ def _remedies(detail: InsightDetail) -> Iterator[Remedy]:
 def _stale(facts: CheckFacts) -> Iterator[Finding]:
     if not facts.way.steps:
         return
-    yield from _unknowns(facts, facts.aws.insights, codes.INSIGHT_STALE, Severity.LOW)
+    yield from _unknowns(facts, facts.aws.insights, Code.of("insight-stale"), Severity.LOW)
     now = facts.cluster.observed_at
     seen = _seen(facts.aws.insights)
     old = [each.refreshed for each in seen if each.refreshed is not None and now - each.refreshed > FRESH_FOR]
     undated = [each for each in seen if each.refreshed is None]
     if undated:
         why = Unknown(f"EKS does not say when it looked at {undated[0].name}")
-        yield unknown(codes.INSIGHT_STALE, cluster_of(facts), "how old the insights are", why, Severity.LOW)
+        yield unknown(Code.of("insight-stale"), cluster_of(facts), "how old the insights are", why, Severity.LOW)
     if old:
         yield Finding(
-            codes.INSIGHT_STALE,
+            Code.of("insight-stale"),
             Severity.LOW,
             Status.FAIL,
             cluster_of(facts),
@@ -195,12 +195,12 @@ def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts]
 
 _NEEDS = (Need.INSIGHTS,)
 _BEFORE = Gate.BEFORE_CONTROL_PLANE
-_ERRORS = _judge(codes.INSIGHT_ERROR, told.ERROR, Severity.HIGH)
-_WARNINGS = _judge(codes.INSIGHT_WARNING, told.WARNING, Severity.MEDIUM)
+_ERRORS = _judge(Code.of("insight-error"), told.ERROR, Severity.HIGH)
+_WARNINGS = _judge(Code.of("insight-warning"), told.WARNING, Severity.MEDIUM)
 
 CHECKS = (
-    Check((codes.INSIGHT_ERROR,), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),
-    Check((codes.INSIGHT_WARNING,), Area.CONTROL_PLANE, _BEFORE, _WARNINGS, needs=_NEEDS),
-    Check((codes.INSIGHT_STALE,), Area.CONTROL_PLANE, _BEFORE, _stale, needs=_NEEDS),
-    Check((codes.INSIGHT_MISCONFIGURED,), Area.CONTROL_PLANE, None, _misconfigured, needs=_NEEDS),
+    Check((Code.of("insight-error"),), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),
+    Check((Code.of("insight-warning"),), Area.CONTROL_PLANE, _BEFORE, _WARNINGS, needs=_NEEDS),
+    Check((Code.of("insight-stale"),), Area.CONTROL_PLANE, _BEFORE, _stale, needs=_NEEDS),
+    Check((Code.of("insight-misconfiguration"),), Area.CONTROL_PLANE, None, _misconfigured, needs=_NEEDS),
 )

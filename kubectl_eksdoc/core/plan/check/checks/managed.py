@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.core.model.check_codes import groups as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -55,14 +55,14 @@ def command(facts: CheckFacts, operation: str, name: str, *words: str) -> str:
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
-    yield from groups_unknown(facts, codes.NODEGROUP_HEALTH, "whether it is well")
+    yield from groups_unknown(facts, Code.of("nodegroup-health"), "whether it is well")
     for group in node_groups(facts):
         if not group.status and not group.issues:
             why = Unknown("EKS does not tell its status")
-            yield unknown(codes.NODEGROUP_HEALTH, subject(group.name), "whether it is well", why)
+            yield unknown(Code.of("nodegroup-health"), subject(group.name), "whether it is well", why)
         elif group.issues or group.status not in _WELL:
             yield Finding(
-                codes.NODEGROUP_HEALTH,
+                Code.of("nodegroup-health"),
                 Severity.HIGH,
                 Status.FAIL,
                 subject(group.name),
@@ -79,13 +79,13 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
 
 def _templates(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether its launch template has a newer version"
-    yield from groups_unknown(facts, codes.NODEGROUP_TEMPLATE, what, Severity.LOW)
+    yield from groups_unknown(facts, Code.of("nodegroup-template"), what, Severity.LOW)
     for group in node_groups(facts):
         if group.template is None:
             continue
         told = facts.aws.templates.get(group.template, NOT_ASKED)
         if isinstance(told, Unknown):
-            yield unknown(codes.NODEGROUP_TEMPLATE, subject(group.name), what, told, Severity.LOW)
+            yield unknown(Code.of("nodegroup-template"), subject(group.name), what, told, Severity.LOW)
         elif isinstance(told, Absent):
             yield _gone(group, told)
         else:
@@ -94,7 +94,7 @@ def _templates(facts: CheckFacts) -> Iterator[Finding]:
 
 def _gone(group: NodeGroup, told: Absent) -> Finding:
     return Finding(
-        codes.NODEGROUP_TEMPLATE,
+        Code.of("nodegroup-template"),
         Severity.HIGH,
         Status.FAIL,
         subject(group.name),
@@ -110,14 +110,14 @@ def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:
     if not isinstance(used, TemplateVersion):
         why = used if isinstance(used, Unknown) else Unknown(used.said)
         what = f"what version {group.template.version} of its launch template is"
-        yield unknown(codes.NODEGROUP_TEMPLATE, subject(group.name), what, why, Severity.LOW)
+        yield unknown(Code.of("nodegroup-template"), subject(group.name), what, why, Severity.LOW)
         if not group.template.version.isdecimal():
             return
     number_used = used.number if isinstance(used, TemplateVersion) else int(group.template.version)
     if number_used >= told.latest.number:
         return
     yield Finding(
-        codes.NODEGROUP_TEMPLATE,
+        Code.of("nodegroup-template"),
         Severity.LOW,
         Status.FAIL,
         subject(group.name),
@@ -139,7 +139,7 @@ def _images(used: TemplateVersion | Absent | Unknown, latest: TemplateVersion) -
 
 def _releases(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether its AMI is the recommended one"
-    yield from groups_unknown(facts, codes.NODEGROUP_RELEASE, what, Severity.LOW)
+    yield from groups_unknown(facts, Code.of("nodegroup-release"), what, Severity.LOW)
     for group in node_groups(facts):
         if group.ami_type == CUSTOM:
             continue  # its owner's, with no releases of EKS
@@ -150,10 +150,10 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
         older = _older(group.release, told)
         if older is None:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
-            yield unknown(codes.NODEGROUP_RELEASE, subject(group.name), what, why, Severity.LOW)
+            yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, Severity.LOW)
         elif older:
             yield Finding(
-                codes.NODEGROUP_RELEASE,
+                Code.of("nodegroup-release"),
                 Severity.LOW,
                 Status.FAIL,
                 subject(group.name),
@@ -174,7 +174,7 @@ def _untold(group: NodeGroup, what: str, told: Absent | Unknown) -> Iterator[Fin
         return
     why = told if isinstance(told, Unknown) else Unknown(told.said)
     severity = Severity.LOW if why.missing else Severity.INFO
-    yield unknown(codes.NODEGROUP_RELEASE, subject(group.name), what, why, severity)
+    yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, severity)
 
 
 def _older(release: str, recommended: str) -> bool | None:
@@ -194,7 +194,7 @@ _GROUPS = Need.NODE_GROUPS
 _BEFORE = Gate.BEFORE_NODES
 
 CHECKS = (
-    Check((codes.NODEGROUP_HEALTH,), Area.NODES, _BEFORE, _health, needs=(_GROUPS,)),
-    Check((codes.NODEGROUP_TEMPLATE,), Area.NODES, _BEFORE, _templates, needs=(_GROUPS, Need.TEMPLATES)),
-    Check((codes.NODEGROUP_RELEASE,), Area.NODES, _BEFORE, _releases, needs=(_GROUPS, Need.RELEASES)),
+    Check((Code.of("nodegroup-health"),), Area.NODES, _BEFORE, _health, needs=(_GROUPS,)),
+    Check((Code.of("nodegroup-template"),), Area.NODES, _BEFORE, _templates, needs=(_GROUPS, Need.TEMPLATES)),
+    Check((Code.of("nodegroup-release"),), Area.NODES, _BEFORE, _releases, needs=(_GROUPS, Need.RELEASES)),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.core.model.check_codes import groups as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -76,13 +76,13 @@ def _unread(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
 
 
 def _al2(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, codes.AMI_AL2, "whether an AMI is Amazon Linux 2")
+    yield from _unread(facts, Code.of("ami-al2"), "whether an AMI is Amazon Linux 2")
     fit = amis.offered(Family.AL2, facts.way.target)
     for each in made(facts):
         if each.family is Family.AL2:
             none = fit.fit is Fit.TOO_OLD
             yield Finding(
-                codes.AMI_AL2,
+                Code.of("ami-al2"),
                 Severity.HIGH if none else Severity.MEDIUM,
                 Status.FAIL,
                 each.subject,
@@ -129,12 +129,12 @@ def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
 
 
 def _moves(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, codes.AMI_AL2023_MOVES, "who has to move to Amazon Linux 2023")
+    yield from _unread(facts, Code.of("ami-al2023-moves"), "who has to move to Amazon Linux 2023")
     old = [each for each in made(facts) if each.family is Family.AL2]
     if not old:
         return
     yield Finding(
-        codes.AMI_AL2023_MOVES,
+        Code.of("ami-al2023-moves"),
         Severity.MEDIUM,
         Status.FAIL,
         cluster_of(facts),
@@ -153,14 +153,14 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unread(facts, codes.AMI_UNKNOWN, "what an AMI is")
+    yield from _unread(facts, Code.of("ami-unknown"), "what an AMI is")
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
             ask = "Canonical" if each.family is Family.UBUNTU else "whoever builds it"
             wanted = in_words(facts.way.target)
             yield Finding(
-                codes.AMI_UNKNOWN,
+                Code.of("ami-unknown"),
                 Severity.MEDIUM,
                 Status.UNKNOWN,
                 each.subject,
@@ -174,7 +174,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
 def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
     if facts.way.target < amis.CGROUP_V1_REFUSED:
         return
-    yield from _unread(facts, codes.CGROUP_V1, "which cgroup version nodes have")
+    yield from _unread(facts, Code.of("cgroup-v1"), "which cgroup version nodes have")
     for each in made(facts):
         fit = amis.cgroup_fits(each.family, facts.way.target)
         if fit.fit is Fit.FITS:
@@ -182,7 +182,7 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
         evidence = (*_who(each), *((sourced(fit.why, fit.source),) if fit.source else ()))
         if fit.fit is Fit.UNKNOWN:
             yield Finding(
-                codes.CGROUP_V1,
+                Code.of("cgroup-v1"),
                 Severity.MEDIUM,
                 Status.UNKNOWN,
                 each.subject,
@@ -193,7 +193,7 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
             )
         else:
             yield Finding(
-                codes.CGROUP_V1,
+                Code.of("cgroup-v1"),
                 Severity.HIGH,
                 Status.FAIL,
                 each.subject,
@@ -208,8 +208,8 @@ _BY_TYPE = (Need.NODE_GROUPS,)
 _BY_TEMPLATE = (Need.NODE_GROUPS, Need.TEMPLATES)
 
 CHECKS = (
-    Check((codes.AMI_AL2,), Area.NODES, _BEFORE, _al2, _NODES, _BY_TEMPLATE),
-    Check((codes.AMI_AL2023_MOVES,), Area.NODES, _BEFORE, _moves, _NODES, _BY_TYPE),
-    Check((codes.AMI_UNKNOWN,), Area.NODES, _BEFORE, _unknown_images, _NODES, _BY_TYPE),
-    Check((codes.CGROUP_V1,), Area.RUNTIME, _BEFORE, _cgroups, _NODES, _BY_TEMPLATE),
+    Check((Code.of("ami-al2"),), Area.NODES, _BEFORE, _al2, _NODES, _BY_TEMPLATE),
+    Check((Code.of("ami-al2023-moves"),), Area.NODES, _BEFORE, _moves, _NODES, _BY_TYPE),
+    Check((Code.of("ami-unknown"),), Area.NODES, _BEFORE, _unknown_images, _NODES, _BY_TYPE),
+    Check((Code.of("cgroup-v1"),), Area.RUNTIME, _BEFORE, _cgroups, _NODES, _BY_TEMPLATE),
 )

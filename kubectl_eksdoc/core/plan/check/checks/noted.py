@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area
 from kubectl_eksdoc.core.plan.check.checking import Check, unread
@@ -42,7 +42,7 @@ class _There:
 
 
 def _notes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.RELEASE_NOTE, "whom the release notes concern", kinds.NODES, kinds.PODS)
+    yield from unread(facts, Code.of("release-note"), "whom the release notes concern", kinds.NODES, kinds.PODS)
     there = _there(facts)
     for note in _on_the_way(facts):
         if note.id not in JUDGED_ELSEWHERE and (found := _concerned(note, there)) is not None:
@@ -68,7 +68,7 @@ def _concerned(note: Gotcha, there: _There) -> Finding | None:
         return None
     subject = Subject("ReleaseNote", f"{in_words(note.version)} {note.id}")
     return Finding(
-        codes.RELEASE_NOTE,
+        Code.of("release-note"),
         Severity.MEDIUM if seen else Severity.INFO,
         Status.FAIL if seen else Status.UNKNOWN,
         subject,
@@ -121,4 +121,4 @@ _JUDGES: Mapping[About, Callable[[Concern, _There], Iterator[str]]] = {
     About.INSTANCE: _by_type,
 }
 
-CHECKS = (Check((codes.RELEASE_NOTE,), Area.CONTROL_PLANE, None, _notes, (kinds.NODES, kinds.PODS)),)
+CHECKS = (Check((Code.of("release-note"),), Area.CONTROL_PLANE, None, _notes, (kinds.NODES, kinds.PODS)),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
@@ -47,16 +47,16 @@ def installed(facts: CheckFacts) -> tuple[Addon, ...]:
 
 def _unfit(facts: CheckFacts) -> Iterator[Finding]:
     """Those that go before the control plane, and what is not known of any of them."""
-    yield from _addons_unknown(facts, codes.ADDON_UNFIT, "whether the add-ons of EKS fit the target")
+    yield from _addons_unknown(facts, Code.of("check-addon-unfit"), "whether the add-ons of EKS fit the target")
     for addon in installed(facts):
         offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
         if not isinstance(offered, AddonVersions):
             why = offered if isinstance(offered, Unknown) else Unknown(offered.said)
-            yield unknown(codes.ADDON_UNFIT, _addon(addon), "whether it fits the target", why)
+            yield unknown(Code.of("check-addon-unfit"), _addon(addon), "whether it fits the target", why)
         elif all(each.version != addon.version for each in offered.versions):
             why = Unknown(f"EKS does not list its version {addon.version} any more")
             wanted = in_words(facts.way.target)
-            yield unknown(codes.ADDON_UNFIT, _addon(addon), f"whether it fits {wanted}", why)
+            yield unknown(Code.of("check-addon-unfit"), _addon(addon), f"whether it fits {wanted}", why)
     for misfit in _misfits(facts):
         if not misfit.follows:
             yield _does_not_fit(facts, misfit)
@@ -122,7 +122,7 @@ def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
     also = f", {len(of.both)} of them {in_words(of.before)}, too" if of.both and of.before != of.step else ""
     update = shell("kubectl", "eksdoc", "addon-diff", name, "--to", of.to) if of.to else ""
     return Finding(
-        codes.ADDON_UNFIT,
+        Code.of("check-addon-unfit"),
         Severity.MEDIUM if of.follows and facts.way.steps else Severity.HIGH,
         Status.FAIL,
         _addon(of.addon),
@@ -133,13 +133,13 @@ def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
 
 
 def _health(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _addons_unknown(facts, codes.ADDON_HEALTH, "whether the add-ons of EKS are well")
+    yield from _addons_unknown(facts, Code.of("check-addon-health"), "whether the add-ons of EKS are well")
     for addon in installed(facts):
         if addon.status in _WELL and not addon.issues:
             continue
         bad = addon.status in _FAILED or bool(addon.issues)
         yield Finding(
-            codes.ADDON_HEALTH,
+            Code.of("check-addon-health"),
             Severity.HIGH if bad else Severity.MEDIUM,
             Status.FAIL if bad else Status.UNKNOWN,
             _addon(addon),
@@ -175,12 +175,12 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
 
 
 def _before(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.PROGRAM_BEFORE, "which programs run", kinds.PODS)
+    yield from unread(facts, Code.of("program-before-control-plane"), "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is Place.BEFORE_CONTROL_PLANE and facts.way.steps:
             condition = only_if(each.software, step)
             yield Finding(
-                codes.PROGRAM_BEFORE,
+                Code.of("program-before-control-plane"),
                 Severity.HIGH,
                 Status.UNKNOWN if condition else Status.FAIL,
                 each.subject,
@@ -193,7 +193,7 @@ def _before(facts: CheckFacts) -> Iterator[Finding]:
 
 def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
     """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
-    yield from unread(facts, codes.PROGRAM_BEFORE_NODES, "what new nodes need", kinds.PODS, kinds.NODES)
+    yield from unread(facts, Code.of("program-before-nodes"), "what new nodes need", kinds.PODS, kinds.NODES)
     if not any(family_of_os(node.os_image) in (Family.AL2, Family.AL2023) for node in facts.cluster.nodes):
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
@@ -203,10 +203,10 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
         found = placed(each.software, each.version, facts.way.now, step, Family.AL2023.value)
         if found.place is Place.UNKNOWN:
             what = f"whether {_what(each)} will do for nodes of {Family.AL2023.value}"
-            yield unknown(codes.PROGRAM_BEFORE_NODES, each.subject, what, Unknown(found.why))
+            yield unknown(Code.of("program-before-nodes"), each.subject, what, Unknown(found.why))
         if found.place is Place.BEFORE_NODES:
             yield Finding(
-                codes.PROGRAM_BEFORE_NODES,
+                Code.of("program-before-nodes"),
                 Severity.HIGH,
                 Status.FAIL,
                 each.subject,
@@ -217,7 +217,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _after(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.PROGRAM_AFTER, "which programs follow the control plane", kinds.PODS)
+    yield from unread(facts, Code.of("program-after"), "which programs follow the control plane", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is not Place.AFTER_CONTROL_PLANE or _there(each, step):
             continue
@@ -225,7 +225,7 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
         if not facts.way.steps:
             due, when = f"now that the control plane has {in_words(step)}", "before the next upgrade"
         yield Finding(
-            codes.PROGRAM_AFTER,
+            Code.of("program-after"),
             Severity.LOW,
             Status.FAIL,
             each.subject,
@@ -241,11 +241,11 @@ def _there(each: Running, step: Version) -> bool:
 
 
 def _unknown(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.PROGRAM_UNKNOWN, "which programs run", kinds.PODS)
+    yield from unread(facts, Code.of("program-unknown"), "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is Place.UNKNOWN:
             why = Unknown(found.why)
-            yield unknown(codes.PROGRAM_UNKNOWN, each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
+            yield unknown(Code.of("program-unknown"), each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
 
 
 def _what(each: Running) -> str:
@@ -266,11 +266,11 @@ _PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)
 _EKS = (Need.ADDONS,)
 
 CHECKS = (
-    Check((codes.ADDON_UNFIT,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
-    Check((codes.ADDON_UNFIT,), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
-    Check((codes.ADDON_HEALTH,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
-    Check((codes.PROGRAM_BEFORE,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS),
-    Check((codes.PROGRAM_BEFORE_NODES,), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
-    Check((codes.PROGRAM_AFTER,), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
-    Check((codes.PROGRAM_UNKNOWN,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
+    Check((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
+    Check((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
+    Check((Code.of("check-addon-health"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
+    Check((Code.of("program-before-control-plane"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS),
+    Check((Code.of("program-before-nodes"),), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
+    Check((Code.of("program-after"),), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
+    Check((Code.of("program-unknown"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
 )

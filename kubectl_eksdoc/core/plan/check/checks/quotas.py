@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import capacity as told
 from kubectl_eksdoc.core.model.aws.capacity import Quota, QuotaOf, Subnet
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
-from kubectl_eksdoc.core.model.check_codes import capacity as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -99,7 +99,7 @@ def _storage(facts: CheckFacts) -> Iterator[Finding]:
     """Nothing counts what is in use: the disks of the groups' nodes are a part of it."""
     disks = sum((each.size or 0) * (each.disk or 0) for each in node_groups(facts)) / _GIB_IN_TIB
     groups = list(node_groups(facts))
-    yield from _judged(facts, codes.QUOTA_GP3, told.GP3, groups, _disk_needed, disks, Severity.INFO)
+    yield from _judged(facts, Code.of("quota-gp3-storage"), told.GP3, groups, _disk_needed, disks, Severity.INFO)
 
 
 def _judged(
@@ -169,7 +169,7 @@ def _plain(value: float) -> str:
 
 
 def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
-    code, which = codes.QUOTA_NODES, told.NODES_PER_GROUP
+    code, which = Code.of("quota-nodes-per-group"), told.NODES_PER_GROUP
     yield from groups_unknown(facts, code, "how many nodes it has", Severity.LOW)
     for each in node_groups(facts):
         if each.size is None:
@@ -197,13 +197,13 @@ def _nodes_per_group(facts: CheckFacts) -> Iterator[Finding]:
             )
 
 
-_ON_DEMAND = partial(_vcpus, code=codes.QUOTA_ON_DEMAND, which=told.ON_DEMAND, capacity="ON_DEMAND")
-_SPOT = partial(_vcpus, code=codes.QUOTA_SPOT, which=told.SPOT, capacity="SPOT")
+_ON_DEMAND = partial(_vcpus, code=Code.of("quota-vcpus-on-demand"), which=told.ON_DEMAND, capacity="ON_DEMAND")
+_SPOT = partial(_vcpus, code=Code.of("quota-vcpus-spot"), which=told.SPOT, capacity="SPOT")
 _BEFORE, _KINDS, _NEEDS = Gate.BEFORE_NODES, (kinds.NODES,), (Need.NODE_GROUPS, Need.QUOTAS)
 
 CHECKS = (
-    Check((codes.QUOTA_ON_DEMAND,), Area.CAPACITY, _BEFORE, _ON_DEMAND, _KINDS, _NEEDS),
-    Check((codes.QUOTA_SPOT,), Area.CAPACITY, _BEFORE, _SPOT, _KINDS, _NEEDS),
-    Check((codes.QUOTA_GP3,), Area.CAPACITY, _BEFORE, _storage, _KINDS, _NEEDS),
-    Check((codes.QUOTA_NODES,), Area.CAPACITY, _BEFORE, _nodes_per_group, _KINDS, _NEEDS),
+    Check((Code.of("quota-vcpus-on-demand"),), Area.CAPACITY, _BEFORE, _ON_DEMAND, _KINDS, _NEEDS),
+    Check((Code.of("quota-vcpus-spot"),), Area.CAPACITY, _BEFORE, _SPOT, _KINDS, _NEEDS),
+    Check((Code.of("quota-gp3-storage"),), Area.CAPACITY, _BEFORE, _storage, _KINDS, _NEEDS),
+    Check((Code.of("quota-nodes-per-group"),), Area.CAPACITY, _BEFORE, _nodes_per_group, _KINDS, _NEEDS),
 )

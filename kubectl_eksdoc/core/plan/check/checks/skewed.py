@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import nodes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, in_words, minor_of
 
 
 def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.KUBELET_SKEW, "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
+    yield from unread(facts, Code.of("kubelet-skew"), "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
     for group in groups(facts.cluster.nodes):
         blocked: dict[Version, list[Node]] = defaultdict(list)
         why: dict[Version, str] = {}
@@ -35,7 +35,7 @@ def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
                     break
         for version in sorted(blocked):
             yield _too_old(facts, group, version, blocked[version], why[version])
-        yield from _silent(codes.KUBELET_SKEW, group, Severity.HIGH)
+        yield from _silent(Code.of("kubelet-skew"), group, Severity.HIGH)
 
 
 def _silent(code: Code, group: Group, severity: Severity) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node]
     when = "already now" if already else f"once the control plane has {in_words(version)}"
     first = not already and facts.way.steps and version == facts.way.steps[0]
     return Finding(
-        codes.KUBELET_SKEW,
+        Code.of("kubelet-skew"),
         Severity.CRITICAL if already or first else Severity.HIGH,
         Status.FAIL,
         group.subject,
@@ -62,13 +62,13 @@ def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node]
 
 
 def _newer(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.KUBELET_NEWER, "whether a kubelet is newer", kinds.NODES)
+    yield from unread(facts, Code.of("kubelet-newer"), "whether a kubelet is newer", kinds.NODES)
     for group in groups(facts.cluster.nodes):
-        yield from _silent(codes.KUBELET_NEWER, group, Severity.MEDIUM)
+        yield from _silent(Code.of("kubelet-newer"), group, Severity.MEDIUM)
         newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
         if newer:
             yield Finding(
-                codes.KUBELET_NEWER,
+                Code.of("kubelet-newer"),
                 Severity.HIGH,
                 Status.FAIL,
                 group.subject,
@@ -80,17 +80,17 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
 
 def _behind(facts: CheckFacts) -> Iterator[Finding]:
     """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
-    yield from unread(facts, codes.NODES_BEHIND, "which nodes are behind", kinds.NODES)
+    yield from unread(facts, Code.of("nodes-behind"), "which nodes are behind", kinds.NODES)
     after = " after the control plane" if facts.way.steps else ""
     for group in groups(facts.cluster.nodes):
         known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
         behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
         if group.owner is NodeOwner.FARGATE:
             continue
-        yield from _silent(codes.NODES_BEHIND, group, Severity.LOW)
+        yield from _silent(Code.of("nodes-behind"), group, Severity.LOW)
         if behind:
             yield Finding(
-                codes.NODES_BEHIND,
+                Code.of("nodes-behind"),
                 Severity.LOW,
                 Status.FAIL,
                 group.subject,
@@ -101,7 +101,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _fargate(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.FARGATE_RESTART, "which pods run on Fargate", kinds.NODES, kinds.PODS)
+    yield from unread(facts, Code.of("fargate-restart"), "which pods run on Fargate", kinds.NODES, kinds.PODS)
     old = {
         node.name: node
         for node in facts.cluster.nodes
@@ -112,7 +112,7 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
         node = old[pod.node]
         known = node.kubelet is not None
         yield Finding(
-            codes.FARGATE_RESTART,
+            Code.of("fargate-restart"),
             Severity.LOW,
             Status.FAIL if known else Status.UNKNOWN,
             Subject("Pod", pod.name, pod.namespace),
@@ -130,7 +130,7 @@ def _fargate(facts: CheckFacts) -> Iterator[Finding]:
 
 def _proxies(facts: CheckFacts) -> Iterator[Finding]:
     """EKS's own look at it is an insight; here every pod is held against the steps and against its node."""
-    yield from unread(facts, codes.KUBE_PROXY_SKEW, "how old kube-proxy is", kinds.PODS, kinds.NODES)
+    yield from unread(facts, Code.of("kube-proxy-skew"), "how old kube-proxy is", kinds.PODS, kinds.NODES)
     kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
     for each in running(facts.cluster.pods, KUBE_PROXY):
         yield from _proxy(facts, each, kubelets)
@@ -139,7 +139,7 @@ def _proxies(facts: CheckFacts) -> Iterator[Finding]:
 def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
     subject = each.subject
     if isinstance(each.version, Unknown):
-        yield unknown(codes.KUBE_PROXY_SKEW, subject, "how old kube-proxy is", each.version)
+        yield unknown(Code.of("kube-proxy-skew"), subject, "how old kube-proxy is", each.version)
         return
     steps = along(facts.way.now, facts.way.steps, each.version, kube_proxy_skew)
     wrong = [step for step in steps if _bad(step.verdict.fit)]
@@ -147,7 +147,7 @@ def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | No
         step = wrong[0]
         now = step.version == facts.way.now
         yield Finding(
-            codes.KUBE_PROXY_SKEW,
+            Code.of("kube-proxy-skew"),
             Severity.HIGH,
             Status.FAIL,
             subject,
@@ -163,7 +163,7 @@ def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | No
     if apart:
         node, why = next(iter(sorted(apart.items())))
         yield Finding(
-            codes.KUBE_PROXY_SKEW,
+            Code.of("kube-proxy-skew"),
             Severity.MEDIUM,
             Status.FAIL,
             subject,
@@ -185,9 +185,9 @@ def _versions(nodes: Iterable[Node]) -> tuple[str, ...]:
 _NODES, _BOTH = (kinds.NODES,), (kinds.NODES, kinds.PODS)
 
 CHECKS = (
-    Check((codes.KUBELET_SKEW,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
-    Check((codes.KUBELET_NEWER,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
-    Check((codes.NODES_BEHIND,), Area.NODES, Gate.AFTER, _behind, _NODES),
-    Check((codes.FARGATE_RESTART,), Area.NODES, Gate.AFTER, _fargate, _BOTH),
-    Check((codes.KUBE_PROXY_SKEW,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
+    Check((Code.of("kubelet-skew"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
+    Check((Code.of("kubelet-newer"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
+    Check((Code.of("nodes-behind"),), Area.NODES, Gate.AFTER, _behind, _NODES),
+    Check((Code.of("fargate-restart"),), Area.NODES, Gate.AFTER, _fargate, _BOTH),
+    Check((Code.of("kube-proxy-skew"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
 )

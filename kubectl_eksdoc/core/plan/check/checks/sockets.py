@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import runtime as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -77,7 +77,7 @@ def _sockets(facts: CheckFacts) -> Iterator[Finding]:
     what = "who reaches a socket of a container runtime"
     docker = docker_on(facts)
     how_bad = Severity.HIGH if docker is Docker.ENDS else Severity.LOW
-    yield from unread(facts, codes.SOCKET, what, *codes.SOCKET.needs, severity=how_bad)
+    yield from unread(facts, Code.of("runtime-socket"), what, *Code.of("runtime-socket").needs, severity=how_bad)
     for subject, use in sorted(_uses(facts.cluster).items(), key=lambda each: (each[0].kind, str(each[0]))):
         yield _finding(facts, subject, use, docker)
 
@@ -168,7 +168,7 @@ def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> 
         evidence.append(_CNI)
     evidence += dict.fromkeys(str(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each))
     return Finding(
-        codes.SOCKET,
+        Code.of("runtime-socket"),
         worst.severity,
         worst.status,
         subject,
@@ -284,7 +284,7 @@ _ENDS = {
 
 
 def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.DOCKER, "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL)
+    yield from unread(facts, Code.of("runtime-docker"), "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL)
     if facts.way.target < DOCKERSHIM_ENDS:
         return
     for group in groups(facts.cluster.nodes):
@@ -294,7 +294,7 @@ def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
             continue
         why = "by cri-dockerd, which EKS does not bring" if past else "and nodes of 1.24 or newer do not"
         yield Finding(
-            codes.DOCKER,
+            Code.of("runtime-docker"),
             Severity.MEDIUM if len(past) == len(running) else Severity.CRITICAL,
             Status.FAIL,
             group.subject,
@@ -313,7 +313,7 @@ _BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE,
 
 
 def _versions(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, codes.VERSION, "which containerd the nodes have", kinds.NODES)
+    yield from unread(facts, Code.of("runtime-version"), "which containerd the nodes have", kinds.NODES)
     for group in groups(facts.cluster.nodes):
         by_fit: dict[Fit, list[tuple[Node, Verdict]]] = defaultdict(list)
         for node in group.nodes:
@@ -324,7 +324,7 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
             yield _too_old(facts, group, old)
         if strange := by_fit[Fit.UNKNOWN]:
             told = Unknown(f"{named([node for node, _ in strange])}: {strange[0][1].why}")
-            yield unknown(codes.VERSION, group.subject, "whether its container runtime will do", told, Severity.LOW)
+            yield unknown(Code.of("runtime-version"), group.subject, "whether its container runtime will do", told, Severity.LOW)
 
 
 def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -> Finding:
@@ -332,7 +332,7 @@ def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -
     replaced = group.owner in _BRING_THEIR_OWN
     target = in_words(facts.way.target)
     return Finding(
-        codes.VERSION,
+        Code.of("runtime-version"),
         Severity.INFO if replaced else Severity.MEDIUM,
         Status.PASS if replaced else Status.FAIL,
         group.subject,
@@ -349,7 +349,7 @@ def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -
 
 
 CHECKS = (
-    Check((codes.SOCKET,), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, codes.SOCKET.needs),
-    Check((codes.DOCKER,), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, codes.DOCKER.needs),
-    Check((codes.VERSION,), Area.RUNTIME, Gate.BEFORE_NODES, _versions, codes.VERSION.needs),
+    Check((Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs),
+    Check((Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs),
+    Check((Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs),
 )

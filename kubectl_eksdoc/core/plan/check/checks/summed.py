@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from kubectl_eksdoc.core.model import (
-    addon_codes,
-    codes,
-    dns_codes,
-    interruption_codes,
-    metadata_codes,
-)
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import parts
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Subject
@@ -41,9 +35,9 @@ def _check(whole: Code, others: tuple[Code, ...], area: Area, need: Need) -> Che
 
 
 CHECKS = (
-    _check(parts.DRAIN, codes.ALL, Area.DISRUPTION, Need.PLAN_DRAIN),
-    _check(parts.ADDONS, addon_codes.ALL, Area.ADDONS, Need.PLAN_ADDONS),
-    _check(parts.IMDS, metadata_codes.ALL, Area.CREDENTIALS, Need.PLAN_IMDS),
-    _check(parts.DNS, dns_codes.ALL, Area.DNS, Need.PLAN_DNS),
-    _check(parts.INTERRUPTION, interruption_codes.ALL, Area.INTERRUPTION, Need.PLAN_INTERRUPTION),
+    _check(Code.of("check-drain"), Code.of_area("drain"), Area.DISRUPTION, Need.PLAN_DRAIN),
+    _check(Code.of("check-addons"), Code.of_area("addon"), Area.ADDONS, Need.PLAN_ADDONS),
+    _check(Code.of("check-imds"), Code.of_area("imds"), Area.CREDENTIALS, Need.PLAN_IMDS),
+    _check(Code.of("check-dns"), Code.of_area("dns"), Area.DNS, Need.PLAN_DNS),
+    _check(Code.of("check-interruption"), Code.of_area("interruption"), Area.INTERRUPTION, Need.PLAN_INTERRUPTION),
 )

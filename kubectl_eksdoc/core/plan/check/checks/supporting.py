@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import support as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.model.versions import Version, parse
@@ -35,7 +35,7 @@ def _support(facts: CheckFacts) -> Support | Unknown:
 def _ends(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown(codes.SUPPORT_ENDS, cluster_of(facts), f"how long {_now(facts)} is supported", found)
+        yield unknown(Code.of("support-ends"), cluster_of(facts), f"how long {_now(facts)} is supported", found)
         return
     days = found.standard_days
     if found.phase is not Phase.STANDARD or days is None or days > SOON_DAYS:
@@ -45,13 +45,13 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {number(days, 'day')}"
     if isinstance(ending, Unknown):
         yield Finding(
-            codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why), _ONWARD
+            Code.of("support-ends"), severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why), _ONWARD
         )
         return
     billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is End.EXTENDED_BILLING else ""
     message = f"{told}; then {ending.what.value}{billed}"
     yield Finding(
-        codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending), _ONWARD
+        Code.of("support-ends"), severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending), _ONWARD
     )
 
 
@@ -59,7 +59,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
         what = f"whether {_now(facts)} is in extended support"
-        yield unknown(codes.SUPPORT_EXTENDED, cluster_of(facts), what, found)
+        yield unknown(Code.of("support-extended"), cluster_of(facts), what, found)
         return
     if found.phase is not Phase.EXTENDED:
         return
@@ -67,7 +67,7 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
     days = found.extended_days
     left = "" if days is None else f"; it ends on {_on(found.extended_ends)}, in {number(days, 'day')}"
     yield Finding(
-        codes.SUPPORT_EXTENDED,
+        Code.of("support-extended"),
         Severity.MEDIUM,
         Status.FAIL,
         cluster_of(facts),
@@ -80,12 +80,12 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
 def _over(facts: CheckFacts) -> Iterator[Finding]:
     found = _support(facts)
     if isinstance(found, Unknown):
-        yield unknown(codes.SUPPORT_OVER, cluster_of(facts), "what EKS does when support ends", found)
+        yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", found)
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
         if found.phase is Phase.EXTENDED:
-            yield unknown(codes.SUPPORT_OVER, cluster_of(facts), "what EKS does when support ends", ending)
+            yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", ending)
         return
     if ending.what is not End.AUTO_UPGRADE:
         return
@@ -97,7 +97,7 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
         f"in {number(days, 'day')}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
     )
     yield Finding(
-        codes.SUPPORT_OVER,
+        Code.of("support-over"),
         Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
         Status.FAIL,
         cluster_of(facts),
@@ -113,11 +113,11 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
         return
     subject = cluster_of(facts)
     if isinstance(offered, Unknown):
-        yield unknown(codes.TARGET, subject, f"whether EKS offers {in_words(target)}", offered)
+        yield unknown(Code.of("target-version"), subject, f"whether EKS offers {in_words(target)}", offered)
     elif not any(minor_of(known) == target for each in offered if (known := parse(each.version)) is not None):
         newest = max((each.version for each in offered), key=_sorted, default="")
         yield Finding(
-            codes.TARGET,
+            Code.of("target-version"),
             Severity.HIGH,
             Status.FAIL,
             subject,
@@ -125,7 +125,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
             remedy=(Remedy("See what it offers:", aws(facts, "eks", "describe-cluster-versions")),),
         )
     for beyond in filter(None, (removed_apis.unread(target), gotchas.unread(target))):
-        yield unknown(codes.TARGET, subject, f"what else {in_words(target)} changes", beyond)
+        yield unknown(Code.of("target-version"), subject, f"what else {in_words(target)} changes", beyond)
 
 
 def _sorted(text: str) -> Version:
@@ -158,8 +158,8 @@ def _whence(found: Support) -> tuple[str, ...]:
 _WANTED = (Need.VERSIONS,)
 
 CHECKS = (
-    Check((codes.SUPPORT_ENDS,), Area.SUPPORT, None, _ends, needs=_WANTED),
-    Check((codes.SUPPORT_EXTENDED,), Area.SUPPORT, None, _extended, needs=_WANTED),
-    Check((codes.SUPPORT_OVER,), Area.SUPPORT, None, _over, needs=_WANTED),
-    Check((codes.TARGET,), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
+    Check((Code.of("support-ends"),), Area.SUPPORT, None, _ends, needs=_WANTED),
+    Check((Code.of("support-extended"),), Area.SUPPORT, None, _extended, needs=_WANTED),
+    Check((Code.of("support-over"),), Area.SUPPORT, None, _over, needs=_WANTED),
+    Check((Code.of("target-version"),), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
 )

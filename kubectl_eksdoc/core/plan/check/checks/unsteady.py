@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.check_codes import workloads as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -55,7 +55,7 @@ _OF_JOBS = _WRONG - {"Error", "OOMKilled"}
 
 def _bouncing(facts: CheckFacts) -> Iterator[Finding]:
     what = "which workloads are not steady"
-    yield from unread(facts, codes.BOUNCING, what, *codes.BOUNCING.needs)
+    yield from unread(facts, Code.of("pods-bouncing"), what, *Code.of("pods-bouncing").needs)
     of, now = owners(facts.cluster), facts.cluster.observed_at
     made: dict[Subject, list[Pod]] = defaultdict(list)
     starting: dict[Subject, list[Pod]] = defaultdict(list)
@@ -97,7 +97,7 @@ def _age(pod: Pod, now: datetime) -> timedelta:
 def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
     """A workload of which no pod is Ready, and none is old enough to say that it will not be."""
     return Finding(
-        codes.BOUNCING,
+        Code.of("pods-bouncing"),
         Severity.MEDIUM,
         Status.UNKNOWN,
         subject,
@@ -116,7 +116,7 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
     why = Counter(found.values())
     first = next(iter(found))
     return Finding(
-        codes.BOUNCING,
+        Code.of("pods-bouncing"),
         severity,
         Status.FAIL,
         subject,
@@ -133,7 +133,7 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
 
 def _unguarded(facts: CheckFacts) -> Iterator[Finding]:
     what = "which workloads have a budget"
-    yield from unread(facts, codes.NO_BUDGET, what, *codes.NO_BUDGET.needs, severity=Severity.LOW)
+    yield from unread(facts, Code.of("budget-missing"), what, *Code.of("budget-missing").needs, severity=Severity.LOW)
     if facts.cluster.unread(kinds.BUDGETS):
         return
     budgets: dict[str, list[Budget]] = defaultdict(list)
@@ -160,7 +160,7 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
     command = shell(*words, f"--selector={example.selector}", "--max-unavailable=1")
     namespaces = sorted(by_namespace, key=lambda name: (-by_namespace[name], name))
     return Finding(
-        codes.NO_BUDGET,
+        Code.of("budget-missing"),
         Severity.LOW,
         Status.FAIL,
         cluster_of(facts),
@@ -180,6 +180,6 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
 
 
 CHECKS = (
-    Check((codes.BOUNCING,), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, codes.BOUNCING.needs),
-    Check((codes.NO_BUDGET,), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, codes.NO_BUDGET.needs),
+    Check((Code.of("pods-bouncing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, Code.of("pods-bouncing").needs),
+    Check((Code.of("budget-missing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, Code.of("budget-missing").needs),
 )

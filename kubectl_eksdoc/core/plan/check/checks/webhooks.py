@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_codes import extensions as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -104,20 +104,20 @@ def _whom(cluster: Cluster) -> _Whom:
 
 def _down(facts: CheckFacts) -> Iterator[Finding]:
     what = "whether somebody answers behind webhooks"
-    yield from unread(facts, codes.WEBHOOK_DOWN, what, *_CONFIGURATIONS, severity=Severity.HIGH)
+    yield from unread(facts, Code.of("webhook-down"), what, *_CONFIGURATIONS, severity=Severity.HIGH)
     if any(hook.service for hook in facts.cluster.webhooks):
-        yield from unread(facts, codes.WEBHOOK_DOWN, what, *KINDS, severity=Severity.HIGH)
+        yield from unread(facts, Code.of("webhook-down"), what, *KINDS, severity=Severity.HIGH)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be looked at from here")
-            yield unknown(codes.WEBHOOK_DOWN, _subject(first), "whether somebody answers", told, Severity.INFO)
+            yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", told, Severity.INFO)
             continue
         why = behind.why_down(first.namespace, first.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(codes.WEBHOOK_DOWN, _subject(first), "whether somebody answers", why, Severity.LOW)
+                yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", why, Severity.LOW)
         elif why is not None:
             yield _unanswered(hooks, whom, why)
 
@@ -148,7 +148,7 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
         severity = Severity.LOW
         message = f"{why}; it fails open, so what it should see is let through, each request later by its timeout"
     return Finding(
-        codes.WEBHOOK_DOWN,
+        Code.of("webhook-down"),
         severity,
         Status.FAIL,
         _subject(first),
@@ -167,9 +167,9 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
 
 def _catching(facts: CheckFacts) -> Iterator[Finding]:
     what = "which webhooks an upgrade cannot do without"
-    yield from unread(facts, codes.WEBHOOK_ALL, what, *_CONFIGURATIONS, kinds.NAMESPACES)
+    yield from unread(facts, Code.of("webhook-catches-all"), what, *_CONFIGURATIONS, kinds.NAMESPACES)
     if any(hook.object_selector != EVERYTHING for hook in facts.cluster.webhooks):
-        yield from unread(facts, codes.WEBHOOK_ALL, what, kinds.NODES, kinds.PODS)
+        yield from unread(facts, Code.of("webhook-catches-all"), what, kinds.NODES, kinds.PODS)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         if hooks[0].fails_closed and not hooks[0].url.startswith(_ITSELF):
@@ -186,7 +186,7 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -
     many = "endpoints that were not read" if behind.blind else f"{answering} ready endpoint{'s' * (answering != 1)}"
     who = f"Service {first.namespace}/{first.service} has {many} now" if first.service else f"called at {first.url}"
     return Finding(
-        codes.WEBHOOK_ALL,
+        Code.of("webhook-catches-all"),
         Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
         Status.UNKNOWN if maybe else Status.FAIL,
         _subject(first),
@@ -233,6 +233,6 @@ def _subject(hook: Webhook) -> Subject:
 
 
 CHECKS = (
-    Check((codes.WEBHOOK_DOWN,), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, codes.WEBHOOK_DOWN.needs),
-    Check((codes.WEBHOOK_ALL,), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _catching, codes.WEBHOOK_ALL.needs),
+    Check((Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs),
+    Check((Code.of("webhook-catches-all"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _catching, Code.of("webhook-catches-all").needs),
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_change_codes, dns_codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
@@ -84,7 +85,7 @@ def few(cluster: Cluster, scale: Scale) -> Iterator[Finding]:
         return
     capped = found > scale.most
     yield Finding(
-        dns_codes.TOO_FEW,
+        Code.of("dns-too-few"),
         Severity.MEDIUM if capped else Severity.LOW,
         Status.FAIL if capped else Status.PASS,
         Subject("Deployment", NAME, SYSTEM),
@@ -250,7 +251,7 @@ def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Findin
     place = wishes.place.value if wishes.place is not None else ""
     first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", place, "--apply")
     yield Finding(
-        dns_change_codes.TWO_STEPS,
+        Code.of("dns-change-two-steps"),
         Severity.MEDIUM,
         Status.FAIL,
         Subject("Deployment", NAME, SYSTEM),

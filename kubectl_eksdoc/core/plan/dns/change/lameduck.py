@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM, Corefile, Directive, Refusal
@@ -158,7 +158,7 @@ def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     wished = _wished(facts, seconds)
     if wished is not None and wished.maybe_short:
         yield Finding(
-            dns_codes.LAMEDUCK_SHORT,
+            Code.of("dns-lameduck-short"),
             Severity.MEDIUM,
             Status.FAIL,
             CONFIG,
@@ -173,7 +173,7 @@ def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     wished = _wished(facts, seconds)
     if wished is not None and wished.tight:
         yield Finding(
-            dns_codes.LAMEDUCK_LONG,
+            Code.of("dns-lameduck-long"),
             Severity.MEDIUM,
             Status.FAIL,
             CONFIG,
@@ -211,7 +211,7 @@ def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     if not foreign_grace(facts, seconds) or not isinstance(deployed, Deployed):
         return
     yield Finding(
-        dns_codes.FOREIGN_GRACE,
+        Code.of("dns-grace-not-kept"),
         Severity.HIGH,
         Status.FAIL,
         Subject("Deployment", NAME, SYSTEM),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
@@ -65,7 +65,7 @@ def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Fin
     why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
     remedy = allow(missing) if missing else Remedy(_LOOK_AGAIN)
     return Finding(
-        codes.UNREAD,
+        Code.of("dns-unread"),
         Severity.MEDIUM,
         Status.UNKNOWN,
         of,
@@ -91,7 +91,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
         yield from _plugins(facts, corefile, facts.deployed)
 
 
-NO_START = (codes.COREFILE_REFUSED, codes.NO_READY)
+NO_START = (Code.of("dns-corefile-refused"), Code.of("dns-no-ready"))
 
 
 def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
@@ -101,7 +101,7 @@ def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
 
 def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
     return Finding(
-        codes.COREFILE_REFUSED,
+        Code.of("dns-corefile-refused"),
         Severity.CRITICAL,
         Status.FAIL,
         CONFIG,
@@ -120,7 +120,7 @@ def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
     of = facts.deployed
     version = of.version if isinstance(of, Deployed) else ""
     return Finding(
-        codes.COREFILE_UNKNOWN,
+        Code.of("dns-corefile-unknown"),
         Severity.LOW,
         Status.UNKNOWN,
         CONFIG,
@@ -146,7 +146,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
         return  # they may hold any plugin
     if "reload" not in used:
         yield Finding(
-            codes.NO_RELOAD,
+            Code.of("dns-no-reload"),
             Severity.LOW,
             Status.FAIL,
             CONFIG,
@@ -164,7 +164,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
     yield from _probes(facts, corefile, of)
     if of.readiness is None:
         yield Finding(
-            codes.READINESS_ASKS_HEALTH,
+            Code.of("dns-readiness-asks-health"),
             Severity.MEDIUM,
             Status.FAIL,
             DEPLOYMENT,
@@ -175,7 +175,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
     wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
     if wanted is not None and wanted not in used:
         yield Finding(
-            codes.NO_READY,
+            Code.of("dns-no-ready"),
             Severity.CRITICAL,
             Status.FAIL,
             DEPLOYMENT,
@@ -185,7 +185,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
         )
     elif wanted == "health":
         yield Finding(
-            codes.READINESS_ASKS_HEALTH,
+            Code.of("dns-readiness-asks-health"),
             Severity.MEDIUM,
             Status.FAIL,
             DEPLOYMENT,
@@ -211,7 +211,7 @@ def _probes(facts: DnsFacts, corefile: Corefile, of: Deployed) -> Iterator[Findi
         where = f"the plugin {plugin} listens on {', '.join(listens)}" if listens else f"there is no plugin {plugin}"
         then = "no pod of it becomes Ready" if name == "readiness" else "the kubelet restarts its container for ever"
         yield Finding(
-            codes.NO_READY,
+            Code.of("dns-no-ready"),
             Severity.CRITICAL,
             Status.FAIL,
             DEPLOYMENT,
@@ -299,7 +299,7 @@ def _mode(text: str) -> str:
 
 def _perhaps_local(nodes: int) -> Finding:
     return Finding(
-        codes.KEPT_FLOWS,
+        Code.of("dns-kept-flows"),
         Severity.LOW,
         Status.UNKNOWN,
         PROXY,
@@ -327,12 +327,12 @@ def _udp_timeout_s(text: str) -> float:
 
 
 def _note(message: str) -> Finding:
-    return Finding(codes.KEPT_FLOWS, Severity.INFO, Status.PASS, PROXY, message)
+    return Finding(Code.of("dns-kept-flows"), Severity.INFO, Status.PASS, PROXY, message)
 
 
 def _ipvs(timeout_s: float) -> Finding:
     return Finding(
-        codes.KEPT_FLOWS,
+        Code.of("dns-kept-flows"),
         Severity.MEDIUM,
         Status.FAIL,
         PROXY,

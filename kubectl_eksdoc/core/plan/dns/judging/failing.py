@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -75,7 +75,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     if not pods:
         events = Remedy("Nobody makes them: the events say why.", f"kubectl describe deployment coredns -n {SYSTEM}")
         yield Finding(
-            codes.FAILING,
+            Code.of("dns-failing"),
             Severity.CRITICAL,
             Status.FAIL,
             DEPLOYMENT,
@@ -89,7 +89,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     unmade = wanted - len(pods)
     untold = (f"{pod_count(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
     yield Finding(
-        codes.FAILING,
+        Code.of("dns-failing"),
         Severity.HIGH if ready else Severity.CRITICAL,
         Status.FAIL,
         DEPLOYMENT,
@@ -147,7 +147,7 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
         default = " (what EKS gives it)" if limit == EKS_MEMORY else ""
         now = any(_lately(facts, pod, container.runs) for pod, container in ended if pod in killed)
         yield Finding(
-            codes.FAILING,
+            Code.of("dns-failing"),
             Severity.HIGH if now else Severity.LOW,
             Status.FAIL,
             DEPLOYMENT,
@@ -170,7 +170,7 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     ]
     if restarts:
         yield Finding(
-            codes.FAILING,
+            Code.of("dns-failing"),
             Severity.MEDIUM,
             Status.FAIL,
             DEPLOYMENT,
@@ -194,7 +194,7 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
     seen = together(each for pod in facts.pods for each in facts.inside.get(pod.key, _NOTHING_SEEN).seen)
     for each in seen:
         yield Finding(
-            codes.FAILING,
+            Code.of("dns-failing"),
             Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
             Status.FAIL,
             DEPLOYMENT,
@@ -208,7 +208,7 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
     left = sum(pod.key not in facts.inside for pod in facts.pods)
     if left:
         yield Finding(
-            codes.UNREAD,
+            Code.of("dns-unread"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             DEPLOYMENT,
@@ -229,7 +229,7 @@ def _served(facts: DnsFacts) -> Iterator[Finding]:
     if not missing:
         return
     yield Finding(
-        codes.NOT_SERVING,
+        Code.of("dns-not-serving"),
         Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
         Status.FAIL,
         Subject("Service", SERVICE, SYSTEM),
@@ -259,7 +259,7 @@ def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
 
 def _grace(of: Deployed) -> Finding:
     return Finding(
-        codes.FOREIGN_GRACE,
+        Code.of("dns-grace-not-kept"),
         Severity.MEDIUM,
         Status.FAIL,
         DEPLOYMENT,
@@ -290,7 +290,7 @@ def _corefile(facts: DnsFacts) -> Iterator[Finding]:
     advised = ending(facts).advised_s
     what = "another one is in its configuration" if from_values is not None else "it is not in its configuration"
     yield Finding(
-        codes.FOREIGN_COREFILE,
+        Code.of("dns-corefile-not-kept"),
         Severity.MEDIUM,
         Status.FAIL,
         CONFIG,

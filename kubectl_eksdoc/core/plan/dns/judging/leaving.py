@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import Corefile
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
@@ -75,7 +75,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     )
     if allowed.too_short:
         yield Finding(
-            codes.LAMEDUCK_SHORT,
+            Code.of("dns-lameduck-short"),
             Severity.HIGH,
             Status.FAIL,
             CONFIG,
@@ -86,7 +86,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         )
     elif allowed.maybe_short:
         yield Finding(
-            codes.LAMEDUCK_SHORT,
+            Code.of("dns-lameduck-short"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             CONFIG,
@@ -98,7 +98,7 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     elif lameduck > allowed.advised_s:
         killed = allowed.too_long
         yield Finding(
-            codes.LAMEDUCK_LONG,
+            Code.of("dns-lameduck-long"),
             Severity.HIGH if killed else Severity.MEDIUM,
             Status.FAIL,
             CONFIG,
@@ -175,7 +175,7 @@ def _not_known(facts: DnsFacts, end: Ending) -> Finding:
     else:
         why = "lameduck is taken from the environment, or is no duration"
     return Finding(
-        codes.LAMEDUCK_UNKNOWN,
+        Code.of("dns-lameduck-unknown"),
         Severity.MEDIUM,
         Status.UNKNOWN,
         CONFIG,

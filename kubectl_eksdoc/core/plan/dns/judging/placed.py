@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.commands import shell
@@ -67,7 +67,7 @@ def _spot(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Findin
         return
     every = len(spot) == len(there)
     yield Finding(
-        codes.ON_SPOT,
+        Code.of("dns-on-spot"),
         Severity.CRITICAL if every and len({node.name for _, node in spot}) == 1 else Severity.HIGH,
         Status.FAIL,
         DEPLOYMENT,
@@ -92,7 +92,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
     look = Remedy("What is missing, and how to make it.", shell("kubectl", "eksdoc", "interruption"))
     if of_karpenter and isinstance(told, Unknown):
         yield Finding(
-            codes.NOTICES,
+            Code.of("dns-notices-unheard"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             DEPLOYMENT,
@@ -102,7 +102,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
         )
     elif of_karpenter and not isinstance(told, Unknown) and not told.heard:
         yield Finding(
-            codes.NOTICES,
+            Code.of("dns-notices-unheard"),
             Severity.CRITICAL,
             Status.FAIL,
             DEPLOYMENT,
@@ -112,7 +112,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
         )
     if others:
         yield Finding(
-            codes.NOTICES,
+            Code.of("dns-notices-unheard"),
             Severity.MEDIUM,
             Status.UNKNOWN,
             DEPLOYMENT,
@@ -155,7 +155,7 @@ def _together(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Fi
 
 def _all_in(facts: DnsFacts, said: str, severity: Severity) -> Finding:
     return Finding(
-        codes.TOGETHER,
+        Code.of("dns-together"),
         severity,
         Status.FAIL,
         DEPLOYMENT,
@@ -181,7 +181,7 @@ def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
     going = [(pod, node) for pod, node in there if _goes(node)]
     if going:
         yield Finding(
-            codes.LEAVING,
+            Code.of("dns-on-leaving-nodes"),
             Severity.MEDIUM if len(going) < len(there) else Severity.HIGH,
             Status.FAIL,
             DEPLOYMENT,
@@ -205,7 +205,7 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
     if any(each.selector.matches(pods[0].labels) for each in budgets):
         return  # what it allows is the drain's business
     yield Finding(
-        codes.NO_BUDGET,
+        Code.of("dns-no-budget"),
         Severity.MEDIUM,
         Status.FAIL,
         DEPLOYMENT,
@@ -237,7 +237,7 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         return
     scaler = shell(*SET, "--autoscale", f"{max(2, wanted)}:{max(10, wanted * 3)}", "--apply")
     yield Finding(
-        codes.TOO_FEW,
+        Code.of("dns-too-few"),
         Severity.HIGH if of.replicas < 2 else Severity.LOW,
         Status.FAIL,
         DEPLOYMENT,
@@ -254,7 +254,7 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
 def _not_spread(facts: DnsFacts) -> Finding:
     since = "" if has_what_came_by_1_11(facts.addon) else " from v1.9.3-eksbuild.11 and v1.10.1-eksbuild.7 on"
     return Finding(
-        codes.NO_SPREAD,
+        Code.of("dns-not-spread"),
         Severity.LOW,
         Status.FAIL,
         DEPLOYMENT,
@@ -293,7 +293,7 @@ def _scalers(facts: DnsFacts) -> Iterator[Finding]:
     found = scalers(facts)
     if len(found) > 1:
         yield Finding(
-            codes.TWO_SCALERS,
+            Code.of("dns-two-scalers"),
             Severity.MEDIUM,
             Status.FAIL,
             DEPLOYMENT,

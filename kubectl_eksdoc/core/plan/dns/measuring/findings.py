@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import dns_measure_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.coredns import (
     KEPT,
@@ -149,7 +149,7 @@ def findings_of(plan: MeasurePlan, measured: Measured) -> tuple[Finding, ...]:
     found += _not_done(plan, measured)
     if measured.not_removed or measured.left:
         namespace = plan.manner.namespace
-        found.append(left_finding(codes.LEFT, measured.owner, namespace, measured.left, measured.not_removed))
+        found.append(left_finding(Code.of("dns-measure-left"), measured.owner, namespace, measured.left, measured.not_removed))
     return in_order(found)
 
 
@@ -164,7 +164,7 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
         yield _lost(plan, measured, zone, report, service)
     if total.late:
         yield Finding(
-            codes.LATE,
+            Code.of("dns-answers-late"),
             Severity.MEDIUM,
             Status.FAIL,
             _SERVICE,
@@ -188,7 +188,7 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
     elif not total.bad and not total.late and not unknown and untold <= SLACK_S:
         message = f"{where}, all {total.sent} questions through the service were answered"
         evidence = tuple(_what_it_shows(plan, measured))
-        yield Finding(codes.LOST, Severity.INFO, Status.PASS, _SERVICE, message, evidence)
+        yield Finding(Code.of("dns-answers-lost"), Severity.INFO, Status.PASS, _SERVICE, message, evidence)
 
 
 def _lost(
@@ -209,7 +209,7 @@ def _lost(
     evidence += [f"said: {', '.join(why)}"] if why else []
     evidence += said(plan, measured)
     return Finding(
-        codes.LOST,
+        Code.of("dns-answers-lost"),
         Severity.HIGH,
         Status.FAIL,
         _SERVICE,
@@ -234,7 +234,7 @@ def _silent(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
         if found:
             total = sum(sum(seconds.values()) for seconds in found.values())
             yield Finding(
-                codes.ENDPOINT,
+                Code.of("dns-endpoint-silent"),
                 Severity.MEDIUM,
                 Status.FAIL,
                 Subject("Pod", pod, SYSTEM),
@@ -304,7 +304,7 @@ def _not_done(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
 
 
 def _unknown(message: str, missing: str, evidence: tuple[str, ...] = ()) -> Finding:
-    return Finding(codes.NOT_MEASURED, Severity.MEDIUM, Status.UNKNOWN, _SERVICE, message, evidence, (_AGAIN,), missing)
+    return Finding(Code.of("dns-not-measured"), Severity.MEDIUM, Status.UNKNOWN, _SERVICE, message, evidence, (_AGAIN,), missing)
 
 
 _AGAIN = Remedy("Mend what kept it from being measured, and measure again.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
-from kubectl_eksdoc.core.model.codes import BY_NAME
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.plan.drain.comparison.sight import Sight
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict

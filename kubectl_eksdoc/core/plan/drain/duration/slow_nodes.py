@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
@@ -93,7 +93,7 @@ def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
         count = certain or len(nodes)
         more = f", and may at {len(nodes) - certain} more" if 0 < certain < len(nodes) else ""
         yield Finding(
-            codes.NODE_SLOW,
+            Code.of("node-slow"),
             Severity.MEDIUM,
             Status.PASS,
             Subject("NodeGroup", group),

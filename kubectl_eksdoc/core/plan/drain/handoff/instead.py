@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.plan.drain.handoff.departure import Departure
 from kubectl_eksdoc.core.plan.drain.handoff.offers import Option, Way
@@ -14,29 +14,29 @@ from kubectl_eksdoc.core.rules.group_updates import PATIENCE, PAUSE, SURGE_PER_Z
 STOP = {
     code.name
     for code in (
-        codes.BUDGET_NEVER,
-        codes.BUDGET_SYNC_FAILED,
-        codes.BUDGET_UNHEALTHY,
-        codes.SEVERAL_BUDGETS,
-        codes.POD_RETURNS,
-        codes.POD_STUCK,
+        Code.of("budget-never-allows"),
+        Code.of("budget-sync-failed"),
+        Code.of("budget-unhealthy"),
+        Code.of("pod-several-budgets"),
+        Code.of("pod-returns"),
+        Code.of("pod-stuck-terminating"),
     )
 }
 """The pod does not leave its node: the API refuses, it comes back, or it does not stop."""
 
-_MAY_STOP = {code.name for code in (codes.BUDGET_EXHAUSTED, codes.BUDGET_STALE, codes.BUDGET_DISAGREES)}
+_MAY_STOP = {code.name for code in (Code.of("budget-exhausted"), Code.of("budget-stale"), Code.of("budget-disagrees"))}
 """The API refuses now, and can allow within the 15 minutes."""
 
 _OURS = {
     code.name
     for code in (
-        codes.POD_EMPTYDIR,
-        codes.POD_UNMANAGED,
-        codes.POD_PROTECTED,
-        codes.DAEMONSET_MISSING,
-        codes.POD_LOCAL_VOLUME,
-        codes.ONLY_BACKEND,
-        codes.JOB_WOULD_FAIL,
+        Code.of("pod-emptydir"),
+        Code.of("pod-unmanaged"),
+        Code.of("pod-protected"),
+        Code.of("pod-daemonset-missing"),
+        Code.of("pod-local-volume"),
+        Code.of("only-backend"),
+        Code.of("job-would-fail"),
     )
 }
 """Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -72,12 +73,12 @@ def judged(world: Survey, pod: JudgedPod, homeless: Homeless, landing: Landing) 
         return _with(pod, PodVerdict.UNKNOWN, _blind(world, pod.pod, landing.blind))
     if like is not None and not _own_kind(world, like):  # the finding about all of them counts the missing nodes
         reason = f"its replacement needs a new node: {refused}"
-        said = Said(_VERDICT[comes], reason, codes.NEEDS_NODES, remedy=(_add(like),))
+        said = Said(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
         return JudgedPod(pod.pod, _VERDICT[comes], (*pod.said, said), pod.guards)
     message = f"its replacements find no place: {refused}"
     subject = world.owner_subject(pod.pod)
     remedy = NO_NODE_HELPS if like is None else _more_of_its_kind(like)
-    finding = Finding(codes.NO_PLACE, Severity.HIGH, Status.FAIL, subject, message, (where(pod.pod),), (remedy,))
+    finding = Finding(Code.of("no-place"), Severity.HIGH, Status.FAIL, subject, message, (where(pod.pod),), (remedy,))
     return _with(pod, PodVerdict.BLOCKED, finding)
 
 
@@ -89,7 +90,7 @@ def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
 def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:
     shown = ", ".join(nodes[:MAX_EVIDENCE])
     return Finding(
-        codes.LANDING_UNSURE,
+        Code.of("landing-unsure"),
         Severity.HIGH,
         Status.UNKNOWN,
         world.owner_subject(pod),
@@ -155,7 +156,7 @@ def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes
     which = (_WHICH,) if any(h.pod.uid in landing.tight for h in helped) else ()
     status, text = _how_they_come(world, landing, copies, comes)
     return Finding(
-        codes.NEEDS_NODES,
+        Code.of("needs-nodes"),
         Severity.HIGH,
         status,
         Subject("Cluster", "cluster"),
@@ -235,7 +236,7 @@ def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
         pod = pods.get(uid)
         if pod is not None:
             yield Finding(
-                codes.LANDING_UNSURE,
+                Code.of("landing-unsure"),
                 Severity.LOW,
                 Status.UNKNOWN,
                 world.owner_subject(pod),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.pods import Pod, pod_count
 from kubectl_eksdoc.core.plan.drain.landing.preempting import MOST_KINDS, MOST_NODES, Preemption, PushOut
@@ -57,7 +58,7 @@ def _finding(world: Survey, push_out: PushOut, evicted: Collection[str]) -> Find
     )
     lines = tuple(_line(world, push_out, pod, evicted) for pod in victims)
     return Finding(
-        codes.LANDING_PREEMPTS,
+        Code.of("landing-preempts"),
         Severity.HIGH,
         Status.FAIL if goes else Status.PASS,
         world.owner_subject(first),
@@ -92,7 +93,7 @@ def _named(world: Survey, pod: Pod) -> str:
 
 def _not_examined(pods: tuple[Pod, ...]) -> Finding:
     return Finding(
-        codes.LANDING_PREEMPTS,
+        Code.of("landing-preempts"),
         Severity.MEDIUM,
         Status.UNKNOWN,
         Subject("Cluster", "cluster"),

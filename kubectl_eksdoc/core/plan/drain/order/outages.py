@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.pods import Pod
@@ -49,7 +49,7 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
 def _finding(top: Workload, number: int, pods: list[Pod]) -> Finding:
     selector = ",".join(f"{key}={value}" for key, value in sorted(top.template_labels.items()))
     return Finding(
-        codes.ALL_AT_ONCE,
+        Code.of("all-replicas-at-once"),
         Severity.HIGH,
         Status.PASS,
         Subject(top.kind, top.name, top.namespace),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import codes, commands, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import commands, kinds
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -20,11 +21,11 @@ from kubectl_eksdoc.core.rules import budgets
 from kubectl_eksdoc.core.rules.evictions import Why, refused_by, uses_up
 
 _BLOCKING = {
-    BudgetVerdict.BLOCKED_FOREVER: codes.BUDGET_NEVER,
-    BudgetVerdict.UNHEALTHY: codes.BUDGET_UNHEALTHY,
-    BudgetVerdict.STALE: codes.BUDGET_STALE,
-    BudgetVerdict.BLOCKED_NOW: codes.BUDGET_EXHAUSTED,
-    BudgetVerdict.DISAGREES: codes.BUDGET_DISAGREES,
+    BudgetVerdict.BLOCKED_FOREVER: Code.of("budget-never-allows"),
+    BudgetVerdict.UNHEALTHY: Code.of("budget-unhealthy"),
+    BudgetVerdict.STALE: Code.of("budget-stale"),
+    BudgetVerdict.BLOCKED_NOW: Code.of("budget-exhausted"),
+    BudgetVerdict.DISAGREES: Code.of("budget-disagrees"),
 }
 _IN_SHORT = {
     BudgetVerdict.BLOCKED_FOREVER: "allows no eviction, ever",
@@ -149,7 +150,7 @@ def _held_by_name(judged: JudgedBudget, holds: Sequence[budgets.Hold]) -> tuple[
     budget, names = judged.budget, ", ".join(hold.pod for hold in holds)
     return (
         Finding(
-            codes.BUDGET_EXHAUSTED,
+            Code.of("budget-exhausted"),
             Severity.INFO,
             Status.PASS,
             Subject("PodDisruptionBudget", budget.name, budget.namespace),
@@ -180,7 +181,7 @@ def _blocked(
     """Why an eviction it must count is refused; the lasting reasons before the passing ones."""
     refusal = refused_by(budget)
     if budget.condition_reason == budgets.SYNC_FAILED and refusal is not None:
-        return BudgetVerdict.BLOCKED_FOREVER, codes.BUDGET_SYNC_FAILED
+        return BudgetVerdict.BLOCKED_FOREVER, Code.of("budget-sync-failed")
     verdict: BudgetVerdict | None = None
     if allowed <= 0 and _full_health(survey, budget, pods) <= 0:
         verdict = BudgetVerdict.BLOCKED_FOREVER
@@ -286,7 +287,7 @@ def _other_findings(
         message = f"its status does not match its pods ({judged.why})"
         found.append(
             Finding(
-                codes.BUDGET_DISAGREES,
+                Code.of("budget-disagrees"),
                 Severity.MEDIUM,
                 Status.PASS,
                 subject,
@@ -300,7 +301,7 @@ def _other_findings(
             question = "whether budgets' statuses match their pods"
             found.append(
                 unknown(
-                    codes.BUDGET_DISAGREES,
+                    Code.of("budget-disagrees"),
                     question,
                     unread,
                     (f"budget {budget.key}",),
@@ -316,7 +317,7 @@ def several_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Findi
     names = [budget.name for budget in guards]
     keep, drop = names[0], names[-1]
     return Finding(
-        codes.SEVERAL_BUDGETS,
+        Code.of("pod-several-budgets"),
         Severity.HIGH,
         Status.FAIL,
         survey.owner_subject(pod),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.commands import kubectl, saved
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
@@ -44,13 +45,13 @@ def ask(survey: Survey, pod: Pod, options: FilterOptions) -> list[Said]:
     decision = drain_filters.decide(pod, Asked(options, survey.now, _daemon_set(survey, pod)))
     decisive = decision.decisive
     if decisive is not None and decisive.outcome is Outcome.SKIP:
-        code = codes.POD_DAEMONSET if decisive.filter is Filter.DAEMON_SET else None
+        code = Code.of("pod-daemonset") if decisive.filter is Filter.DAEMON_SET else None
         return [stays(_STAYS_BECAUSE[decisive.filter], code)]
     if pod.deleting:
         return [_leaving(survey, pod), *_with_its_namespace(survey, pod)]
     if pod.namespace in survey.terminating:
         reason = f"its namespace {pod.namespace} is being deleted: it cannot be evicted (403), and goes by itself"
-        return [stays(reason, codes.NAMESPACE_TERMINATING, s.finding) for s in _with_its_namespace(survey, pod)]
+        return [stays(reason, Code.of("namespace-terminating"), s.finding) for s in _with_its_namespace(survey, pod)]
     if decisive is not None and decisive.filter is Filter.DAEMON_SET:
         return [_daemonset(survey, pod, decisive)]
     return [_ours(survey, pod, said) for said in decision.said]
@@ -63,7 +64,7 @@ def _with_its_namespace(survey: Survey, pod: Pod) -> list[Said]:
     message = "it is being deleted: evictions in it are refused (403) until its pods are gone by themselves"
     wait = Remedy("Nothing to do, unless it hangs.", kubectl("get", "namespace", pod.namespace, "", "-o", "yaml"))
     subject = Subject("Namespace", pod.namespace)
-    return [remarks(codes.NAMESPACE_TERMINATING, Severity.LOW, subject, message, where(pod), wait)]
+    return [remarks(Code.of("namespace-terminating"), Severity.LOW, subject, message, where(pod), wait)]
 
 
 def _daemon_set(survey: Survey, pod: Pod) -> Presence:
@@ -78,7 +79,7 @@ def _leaving(survey: Survey, pod: Pod) -> Said:
         return stays("being deleted already: it is only waited for")
     held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
     return blocks(
-        codes.POD_STUCK,
+        Code.of("pod-stuck-terminating"),
         Severity.HIGH,
         survey.owner_subject(pod),
         f"its pod should have stopped by {deadline:%Y-%m-%dT%H:%M:%SZ}{held}",
@@ -95,7 +96,7 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     owner = survey.owner_subject(pod)
     if pod.owner is not None and pod.owner.group not in _KUBECTLS_GROUPS:
         return blocks(
-            codes.POD_RETURNS,
+            Code.of("pod-returns"),
             Severity.HIGH,
             owner,
             f"kubectl takes its DaemonSet for missing, because it is of {pod.owner.group or 'the core group'} and not "
@@ -110,7 +111,7 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
         question = "whether DaemonSets' pods still have their DaemonSet"
         return cannot_tell(
-            codes.DAEMONSET_MISSING,
+            Code.of("pod-daemonset-missing"),
             question,
             unread,
             where(pod),
@@ -120,7 +121,7 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
         )
     if _daemon_set(survey, pod) is Presence.EXISTS:
         return blocks(
-            codes.POD_DAEMONSET,
+            Code.of("pod-daemonset"),
             Severity.MEDIUM,
             owner,
             "its pods would come straight back, and --ignore-daemonsets=false was given",
@@ -130,7 +131,7 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     message = f"its DaemonSet does not exist: nothing creates its pods again ({said.message})"
     if said.outcome is Outcome.DELETE:
         return remarks(
-            codes.DAEMONSET_MISSING,
+            Code.of("pod-daemonset-missing"),
             Severity.MEDIUM,
             owner,
             f"{message}; --force was given",
@@ -138,7 +139,7 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
             Remedy("Make sure that nobody needs it."),
         )
     return blocks(
-        codes.DAEMONSET_MISSING, Severity.HIGH, owner, message, where(pod), Remedy("Evict it all the same: --force.")
+        Code.of("pod-daemonset-missing"), Severity.HIGH, owner, message, where(pod), Remedy("Evict it all the same: --force.")
     )
 
 
@@ -146,13 +147,13 @@ def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     allowed = said.outcome is Outcome.DELETE
     if said.filter is Filter.LOCAL_STORAGE:
         message = f"its emptyDir data is deleted with the pod: {_empty_dirs(pod)}"
-        code, flag = codes.POD_EMPTYDIR, "--delete-emptydir-data"
+        code, flag = Code.of("pod-emptydir"), "--delete-emptydir-data"
         advice = Remedy(
             "Confirm with its owners that the data may go; then plan with --delete-emptydir-data.",
         )
     else:
         message = "no controller owns it: nothing creates it again"
-        code, flag = codes.POD_UNMANAGED, "--force"
+        code, flag = Code.of("pod-unmanaged"), "--force"
         advice = Remedy(
             "Save it, so that it can be created again elsewhere (take spec.nodeName out, which names this node); then "
             "plan with --force.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
@@ -33,7 +34,7 @@ def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
         unread = survey.cluster.unread(kinds.JOBS)
         if unread:
             return cannot_tell(
-                codes.JOB_LOSES_WORK,
+                Code.of("job-loses-work"),
                 "what an eviction means for Job pods",
                 unread,
                 where(pod),
@@ -44,15 +45,15 @@ def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
     first, remedies = _waited(survey), [wait, *_let_the_drain_wait(survey)]
     if job.ignores_disruption:
         message = f"evicting its pods loses their work; podFailurePolicy does not count it as a failure{first}"
-        return remarks(codes.JOB_LOSES_WORK, Severity.LOW, subject, message, where(pod), *remedies)
+        return remarks(Code.of("job-loses-work"), Severity.LOW, subject, message, where(pod), *remedies)
     evicted = _evicted_of(survey, job)
     fatal = _why_fatal(job, evicted)
     if fatal and survey.policy.wait_jobs:
         return _only_waited_for(survey, pod, subject, fatal, wait)
     if fatal:
-        return blocks(codes.JOB_WOULD_FAIL, Severity.HIGH, subject, fatal, where(pod), *remedies)
+        return blocks(Code.of("job-would-fail"), Severity.HIGH, subject, fatal, where(pod), *remedies)
     message = f"evicting its pods loses their work and counts as failure: {_counted(job, evicted)}{first}"
-    return remarks(codes.JOB_LOSES_WORK, Severity.MEDIUM, subject, message, where(pod), *remedies)
+    return remarks(Code.of("job-loses-work"), Severity.MEDIUM, subject, message, where(pod), *remedies)
 
 
 def _without_its_job(survey: Survey, pod: Pod, subject: Subject) -> Said | None:
@@ -60,7 +61,7 @@ def _without_its_job(survey: Survey, pod: Pod, subject: Subject) -> Said | None:
     if not survey.policy.wait_jobs:
         return None
     message = f"evicting its pods may lose their work: the Job was not among what was read{_waited(survey)}"
-    return remarks(codes.JOB_LOSES_WORK, Severity.LOW, subject, message, where(pod))
+    return remarks(Code.of("job-loses-work"), Severity.LOW, subject, message, where(pod))
 
 
 def _only_waited_for(survey: Survey, pod: Pod, subject: Subject, fatal: str, wait: Remedy) -> Said:
@@ -70,7 +71,7 @@ def _only_waited_for(survey: Survey, pod: Pod, subject: Subject, fatal: str, wai
         f"{fatal}; so they are waited for up to {in_words(seconds)} (--wait-jobs) and never evicted: a node on which "
         "one has not finished by then is left alone"
     )
-    said = remarks(codes.JOB_WOULD_FAIL, Severity.MEDIUM, subject, message, where(pod), wait)
+    said = remarks(Code.of("job-would-fail"), Severity.MEDIUM, subject, message, where(pod), wait)
     return replace(said, manner=Manner(Means.PATIENCE, float(seconds)))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -160,7 +161,7 @@ def _by_budgets(
     if unread:
         question = "which budgets guard the pods on the targets"
         return cannot_tell(
-            codes.POD_BUDGET,
+            Code.of("pod-budget"),
             question,
             unread,
             pods.where(pod),
@@ -187,9 +188,9 @@ def _unread(world: Survey) -> Iterable[Finding]:
     """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
     cluster = world.cluster
     questions = (
-        (codes.ONLY_BACKEND, "whether a target holds the only backend of something that replacements need"),
-        (codes.NO_READINESS_GATE, "which pods a load balancer sends traffic to"),
-        (codes.NAMESPACE_TERMINATING, "whether a namespace is being deleted"),
+        (Code.of("only-backend"), "whether a target holds the only backend of something that replacements need"),
+        (Code.of("no-readiness-gate"), "which pods a load balancer sends traffic to"),
+        (Code.of("namespace-terminating"), "whether a namespace is being deleted"),
     )
     for code, question in questions:
         unread = cluster.unread(*code.needs)
@@ -204,7 +205,7 @@ def _left_out(world: Survey) -> Iterable[Finding]:
     if unread:
         evidence = tuple(each.said for each in cluster.left_out if each.resource in (kinds.NODES, kinds.PODS))
         question = "what the nodes and pods that were left out as not valid need and take"
-        yield unknown(codes.OBJECTS_INVALID, question, tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
+        yield unknown(Code.of("objects-invalid"), question, tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
 
 
 def _pending(world: Survey) -> Iterable[Finding]:
@@ -212,7 +213,7 @@ def _pending(world: Survey) -> Iterable[Finding]:
     for pod in world.cluster.pods:
         if pod.phase == "Pending" and not pod.node and not pod.deleting:
             yield Finding(
-                codes.POD_PENDING,
+                Code.of("pod-pending"),
                 Severity.MEDIUM,
                 Status.PASS,
                 world.owner_subject(pod),
@@ -231,7 +232,7 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
     """`judged` once `budget` has nothing left for it: other evictions of this plan would take it for good."""
     message = f"budget {budget.key} would be used up for good by evicting pods that nothing replaces ({budget.rule})"
     finding = Finding(
-        codes.BUDGET_EXHAUSTED,
+        Code.of("budget-exhausted"),
         Severity.HIGH,
         Status.FAIL,
         Subject("PodDisruptionBudget", budget.name, budget.namespace),
@@ -239,5 +240,5 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
         (pods.where(judged.pod),),
         (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
     )
-    said = Said(PodVerdict.BLOCKED, message, codes.BUDGET_EXHAUSTED, finding, finding.remedy)
+    said = Said(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)
     return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, said))

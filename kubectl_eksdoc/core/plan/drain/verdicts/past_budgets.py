@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -25,7 +25,7 @@ def past_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Said:
     costs = "; ".join(_cost(survey, budget) for budget in guards)
     message = f"it is deleted past {_named(guards)}, because --delete-past-budget names it: {costs}"
     finding = Finding(
-        codes.PAST_BUDGET,
+        Code.of("past-budget"),
         Severity.HIGH,
         Status.PASS,
         Subject("Pod", pod.name, pod.namespace),
@@ -33,7 +33,7 @@ def past_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Said:
         (where(pod),),
         (Remedy("Agree on the moment with its owners: the budget is their word, and nobody else is asked."),),
     )
-    return Said(PodVerdict.EVICT, message, codes.PAST_BUDGET, finding, finding.remedy, Manner(Means.DELETION))
+    return Said(PodVerdict.EVICT, message, Code.of("past-budget"), finding, finding.remedy, Manner(Means.DELETION))
 
 
 def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -47,7 +48,7 @@ def comes_back(survey: Survey, pod: Pod) -> Said | None:
     reason = returns_to_node(pod, survey.workload_of(pod))
     if reason:
         return blocks(
-            codes.POD_RETURNS,
+            Code.of("pod-returns"),
             Severity.HIGH,
             survey.owner_subject(pod),
             f"its pods come back to the node they left: {reason}",
@@ -55,7 +56,7 @@ def comes_back(survey: Survey, pod: Pod) -> Said | None:
             _keep_away(survey, pod),
             Remedy("Drain the rest of the node and let this pod end with the node: --partial."),
         )
-    return _unread_owner(survey, pod, codes.POD_RETURNS, "whether pods come back to the node they left")
+    return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods come back to the node they left")
 
 
 def _keep_away(survey: Survey, pod: Pod) -> Remedy:
@@ -78,7 +79,7 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
     """One copy: away until its replacement is Ready."""
     if pod.finished:
         return None
-    unread = _unread_owner(survey, pod, codes.SINGLE_REPLICA, "whether a workload has a single replica")
+    unread = _unread_owner(survey, pod, Code.of("single-replica"), "whether a workload has a single replica")
     if unread is not None:
         return unread
     top = surging.single_of(survey, pod)
@@ -90,13 +91,13 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
         back = Remedy(
             "Way back, with one more new pod.", kubectl("rollout undo", "deployment", top.name, top.namespace)
         )
-        said = remarks(codes.SINGLE_REPLICA, Severity.LOW, subject, message, where(pod), back)
+        said = remarks(Code.of("single-replica"), Severity.LOW, subject, message, where(pod), back)
         return replace(said, manner=Manner(Means.RESTART, restarts=top))
     message += "its eviction is downtime until the replacement is Ready"
     if survey.policy.surge_singles and pod.phase == "Running":
         message += f"; it is not restarted instead: {surging.why_not(survey, pod, top)}"
     remedies = _without_downtime(survey, pod, top)
-    return remarks(codes.SINGLE_REPLICA, Severity.MEDIUM, subject, message, where(pod), *remedies)
+    return remarks(Code.of("single-replica"), Severity.MEDIUM, subject, message, where(pod), *remedies)
 
 
 def leaves_data(survey: Survey, pod: Pod) -> Said | None:
@@ -105,7 +106,7 @@ def leaves_data(survey: Survey, pod: Pod) -> Said | None:
     if not paths:
         return None
     return remarks(
-        codes.POD_HOSTPATH,
+        Code.of("pod-hostpath"),
         Severity.LOW,
         survey.owner_subject(pod),
         f"what its pods wrote to {', '.join(paths)} stays behind on the drained node",
@@ -130,7 +131,7 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
     unread = survey.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
     if unread:
         return cannot_tell(
-            codes.POD_LOCAL_VOLUME,
+            Code.of("pod-local-volume"),
             "whether the claims of pods are bound to local volumes",
             unread,
             where(pod),
@@ -141,7 +142,7 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
         volume = survey.volumes.get(claim.volume) if claim else None
         if claim is not None and volume is not None and volume.local:
             return blocks(
-                codes.POD_LOCAL_VOLUME,
+                Code.of("pod-local-volume"),
                 Severity.HIGH,
                 survey.owner_subject(pod),
                 f"claim {name} is bound to local volume {volume.name}"
@@ -167,7 +168,7 @@ def loses_its_own_volumes(survey: Survey, pod: Pod) -> Said | None:
     if not names or pod.finished:
         return None
     return remarks(
-        codes.POD_EPHEMERAL_VOLUME,
+        Code.of("pod-ephemeral-volume"),
         Severity.MEDIUM,
         survey.owner_subject(pod),
         f"the data of its generic ephemeral volumes is deleted with the pod, without a question: {', '.join(names)}",
@@ -184,7 +185,7 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
     subject, message = survey.owner_subject(pod), f"its owners ask not to disrupt it: {annotation}"
     if survey.policy.evict_protected:
         return remarks(
-            codes.POD_PROTECTED,
+            Code.of("pod-protected"),
             Severity.MEDIUM,
             subject,
             f"{message} (as --evict-protected allows)",
@@ -192,7 +193,7 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
             Remedy("Tell its owners when it goes."),
         )
     return blocks(
-        codes.POD_PROTECTED,
+        Code.of("pod-protected"),
         Severity.HIGH,
         subject,
         message,
@@ -210,7 +211,7 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
         if len(backends.pods) == 1 or not lasting:
             what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
             return blocks(
-                codes.ONLY_BACKEND,
+                Code.of("only-backend"),
                 Severity.CRITICAL,
                 survey.owner_subject(pod),
                 f"it is {what} of {backends.what}: {backends.why}",
@@ -250,7 +251,7 @@ def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
     subject = Subject("Service", service.name, pod.namespace)
     if service.ip_targets:
         return remarks(
-            codes.NO_READINESS_GATE,
+            Code.of("no-readiness-gate"),
             Severity.MEDIUM,
             subject,
             "its pods are targets by ip without a readiness gate: they count as Ready before the load balancer "
@@ -263,7 +264,7 @@ def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
             ),
         )
     return remarks(
-        codes.NO_READINESS_GATE,
+        Code.of("no-readiness-gate"),
         Severity.LOW,
         subject,
         "its load balancer sends traffic through the nodes: a drained node stays a target until it is labelled",
@@ -298,7 +299,7 @@ def on_missing_nodes(survey: Survey) -> tuple[Finding, ...]:
     named = ", ".join(nodes[:MAX_NODES]) + (f" and {len(nodes) - MAX_NODES} more" if len(nodes) > MAX_NODES else "")
     return (
         Finding(
-            codes.POD_NODE_MISSING,
+            Code.of("pod-node-missing"),
             Severity.LOW,
             Status.PASS,
             Subject("Cluster", "cluster"),

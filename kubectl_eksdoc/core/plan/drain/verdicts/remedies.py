@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes, commands
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model import commands
 from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, When
@@ -29,7 +30,7 @@ def for_budget(
     survey: Survey, budget: Budget, blocked: BudgetVerdict, code: Code, counted: Sequence[Pod]
 ) -> tuple[Remedy, ...]:
     """What frees `counted`, the pods under `budget` that it must allow; the least intrusive first."""
-    if code is codes.BUDGET_SYNC_FAILED:
+    if code is Code.of("budget-sync-failed"):
         return tuple(_without_scale(survey, budget, counted))
     if blocked is BudgetVerdict.BLOCKED_FOREVER:
         return tuple(_never_allows(survey, budget, counted))

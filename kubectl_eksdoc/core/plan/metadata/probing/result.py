@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import metadata_probe_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
@@ -130,7 +130,7 @@ def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
     found += _unprobed(plan)
     if probed.not_removed or probed.left:
         namespace = plan.manner.namespace
-        found.append(left_finding(codes.LEFT, probed.owner, namespace, probed.left, probed.not_removed))
+        found.append(left_finding(Code.of("imds-probe-left"), probed.owner, namespace, probed.left, probed.not_removed))
     return in_order(found)
 
 
@@ -163,7 +163,7 @@ def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
         severity = Severity.LOW
     missing = first.own.missing if isinstance(first.own, Unknown) else ""
     return Finding(
-        codes.MEASURED,
+        Code.of("imds-measured"),
         severity,
         status,
         _subject(plan, same),
@@ -226,7 +226,7 @@ def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
         if each.chosen or each.why_not in NOTHING_TO_ASK:
             continue
         yield Finding(
-            codes.MEASURED,
+            Code.of("imds-measured"),
             Severity.LOW,
             Status.UNKNOWN,
             Subject("NodeGroup", each.group) if each.group else Subject("Node", each.nodes[0]),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model import addon_past_codes as codes
-from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue, Update, UpdateHistory
@@ -68,7 +68,7 @@ def looked(
     return look_back(facts, lambda version: chart_defaults("vpc-cni", version), lambda values: ())
 
 
-def of(found: Aftermath, code: codes.Code) -> list[Finding]:
+def of(found: Aftermath, code: Code) -> list[Finding]:
     return [each for each in found.findings if each.code == code]
 
 
@@ -82,20 +82,20 @@ def test_pods_that_started_in_the_window_keep_what_they_got() -> None:
     found = looked(usage=usage)
     (lost,) = found.lost
     assert lost.field.variable == "ENABLE_POD_ENI" and lost.state is State.GONE and lost.owners == ("eks",)
-    (said,) = of(found, codes.PODS_TO_RECREATE)
+    (said,) = of(found, Code.of("addon-pods-to-recreate"))
     assert said.status is Status.FAIL and "shop/astray" in said.message and "shop/well" not in said.message
-    (critical,) = of(found, codes.FIELD_LOST)
+    (critical,) = of(found, Code.of("addon-field-lost"))
     assert critical.severity is Severity.CRITICAL
 
 
 def test_a_pod_without_a_note_of_its_interface_is_not_known_to_be_well() -> None:
-    (said,) = of(looked(usage=Usage((branched("silent", "10.0.0.1", ""),), 3)), codes.PODS_TO_RECREATE)
+    (said,) = of(looked(usage=Usage((branched("silent", "10.0.0.1", ""),), 3)), Code.of("addon-pods-to-recreate"))
     assert said.status is Status.UNKNOWN and "shop/silent" in "".join(said.evidence)
 
 
 def test_pods_that_are_astray_are_named_beside_one_of_which_it_is_not_known() -> None:
     pods = (branched("silent", "10.0.0.1", ""), branched("astray", "10.0.0.2", "10.1.0.1"))
-    (said,) = of(looked(usage=Usage(pods, 3)), codes.PODS_TO_RECREATE)
+    (said,) = of(looked(usage=Usage(pods, 3)), Code.of("addon-pods-to-recreate"))
     assert said.status is Status.UNKNOWN and "in any case: shop/astray" in "".join(said.evidence)
 
 
@@ -110,17 +110,17 @@ def test_pods_that_are_astray_are_named_beside_one_of_which_it_is_not_known() ->
 def test_without_an_update_there_is_nothing_to_look_back_on(update: Any, status: Status, missing: str) -> None:
     found = looked(update=update)
     (said,) = found.findings
-    assert (said.code, said.status, said.missing) == (codes.UPDATE_UNTOLD, status, missing)
+    assert (said.code, said.status, said.missing) == (Code.of("addon-update-untold"), status, missing)
     assert not found.templated and found.keeping is None
 
 
 def test_an_update_that_goes_on_or_may_not_be_the_latest() -> None:
-    (said,) = of(looked(update=replace(DONE, status="InProgress")), codes.UPDATE_UNTOLD)
+    (said,) = of(looked(update=replace(DONE, status="InProgress")), Code.of("addon-update-untold"))
     assert "still under way" in said.message
     history = UpdateHistory((DONE,), unseen=4)
-    assert not of(looked(history=history), codes.UPDATE_UNTOLD), "the add-on changed last when it was"
+    assert not of(looked(history=history), Code.of("addon-update-untold")), "the add-on changed last when it was"
     old = replace(DONE, begun=BEGUN - timedelta(days=2))
-    (said,) = of(looked(update=old, history=UpdateHistory((old,), unseen=4)), codes.UPDATE_UNTOLD)
+    (said,) = of(looked(update=old, history=UpdateHistory((old,), unseen=4)), Code.of("addon-update-untold"))
     assert said.status is Status.UNKNOWN and "4 more" in said.message
 
 
@@ -132,13 +132,13 @@ def test_a_failed_update_is_looked_at_all_the_same() -> None:
 def test_revisions_that_may_not_be_listed_name_the_right() -> None:
     missing = "list controllerrevisions.apps"
     found = looked(kept={"DaemonSet": Unknown("RBAC does not allow it", missing)})
-    (said,) = of(found, codes.CHANGE_UNTOLD)
+    (said,) = of(found, Code.of("addon-change-untold"))
     assert (said.status, said.missing) == (Status.UNKNOWN, missing) and not found.lost
 
 
 def test_an_object_that_may_not_be_read_is_named() -> None:
     found = looked((), unread=((AWS_NODE, Unknown("RBAC does not allow it", "get daemonsets.apps")),))
-    assert [each.missing for each in of(found, OBJECT_UNREAD)] == ["get daemonsets.apps"]
+    assert [each.missing for each in of(found, Code.of("addon-object-unread"))] == ["get daemonsets.apps"]
 
 
 def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told() -> None:
@@ -148,7 +148,7 @@ def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told(
     )
     applied = {Named("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"): {"data": {"a": "2"}}}
     found = looked((live(), doc), applied=applied)
-    (said,) = [each for each in of(found, codes.CHANGE_UNTOLD) if each.subject.kind == "ConfigMap"]
+    (said,) = [each for each in of(found, Code.of("addon-change-untold")) if each.subject.kind == "ConfigMap"]
     assert said.status is Status.UNKNOWN and ".data.a" in said.message and "another text for a" in said.evidence[0]
     before = owned({**doc, "metadata": name}, written_at=100, **{"f:data": {"f:a": {}}})
     assert not looked((live(), before)).unrecorded, "EKS has not written it since"
@@ -160,7 +160,7 @@ def test_what_is_set_again_is_told_and_that_the_next_update_takes_it() -> None:
     story = (*STORY, (9600.0, template(NEW, DEFAULT, ENABLE_POD_ENI="true")))
     again = owned(owned(daemon_set(story[-1][1]), **{"f:spec": env(False)}), "kubectl-set", **{"f:spec": env()})
     found = looked((again,), kept={"DaemonSet": tuple(lived(story))})
-    (said,) = of(found, codes.LOSS_REPEATS)
+    (said,) = of(found, Code.of("addon-loss-repeats"))
     assert said.status is Status.FAIL and "it is back, by kubectl-set" in said.message
     assert all(each.patch is None for each in found.templated)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
@@ -49,7 +49,7 @@ def remedies(findings: list[Finding]) -> str:
 @pytest.mark.parametrize("spelling", one_in(3, SPELLINGS))
 def test_the_incident_is_refused_in_each_spelling(tmp_path: Path, spelling: str, address: str) -> None:
     judgement = judged(tmp_path, the_incident(spelling, address))
-    resets = found(judgement, codes.FIELD_RESET)
+    resets = found(judgement, Code.of("addon-field-reset"))
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     assert any("DISABLE_TCP_EARLY_DEMUX" in each.message for each in resets)
     argument = "resolve_conflicts_on_update" if spelling in ("5", "6") else "resolve_conflicts"
@@ -61,7 +61,7 @@ def test_the_incident_is_refused_in_each_spelling(tmp_path: Path, spelling: str,
 
 def test_a_module_is_told_which_of_its_arguments_to_set(tmp_path: Path) -> None:
     judgement = judged(tmp_path, the_incident("5", MODULE))
-    (demux, _) = found(judgement, codes.FIELD_RESET)
+    (demux, _) = found(judgement, Code.of("addon-field-reset"))
     assert demux.evidence[-1] == (
         f'Terraform: {MODULE}, resolve_conflicts_on_update = "OVERWRITE": terraform-aws-modules/eks/aws ~> 20.0 says '
         'so where cluster_addons["vpc-cni"].resolve_conflicts_on_update of module "eks" says nothing else'
@@ -96,20 +96,20 @@ def test_where_it_is_written_depends_on_the_module(
     document = the_incident("5", MODULE)
     document["configuration"] = configuration("~> 5.0", source, version)
     document["configuration"]["root_module"]["module_calls"]["eks"]["expressions"] = {key: {} for key in given}
-    text = remedies(found(judged(tmp_path, document), codes.FIELD_RESET))
+    text = remedies(found(judged(tmp_path, document), Code.of("addon-field-reset")))
     whole = f'{argument}configuration_values of module "eks"' if argument else f"configuration_values of {MODULE}"
     assert f"to {whole}" in text
 
 
 def test_an_addon_may_be_called_otherwise_in_its_module(tmp_path: Path) -> None:
     document = the_incident("5", 'module.eks.aws_eks_addon.before_compute["network"]')
-    text = remedies(found(judged(tmp_path, document), codes.FIELD_RESET))
+    text = remedies(found(judged(tmp_path, document), Code.of("addon-field-reset")))
     assert 'cluster_addons["network"].configuration_values' in text
 
 
 @pytest.mark.parametrize("spelling", ["before 4.32", "4.32 to 4.46"])
 def test_what_an_old_provider_cannot_do_is_said(tmp_path: Path, spelling: str) -> None:
-    text = remedies(found(judged(tmp_path, the_incident(spelling)), codes.FIELD_RESET))
+    text = remedies(found(judged(tmp_path, the_incident(spelling)), Code.of("addon-field-reset")))
     assert f"AWS provider {spelling} gives no configuration values: raise it to 4.47 or later, or update with" in text
     given = values(spelling, addon_version=TARGET)
     document = a_plan(a_change(None, given, "create"), configuration=configuration(SPELLINGS[spelling][0]))
@@ -132,7 +132,7 @@ def test_an_update_of_anything_else_resets_as_well(tmp_path: Path) -> None:
     judgement = judged(tmp_path, a_plan(change), World(managed={"vpc-cni": addon}))
     plan = judgement.changes[0].plan
     assert plan is not None and plan.facts.target.version == TARGET
-    assert found(judgement, codes.FIELD_RESET)
+    assert found(judgement, Code.of("addon-field-reset"))
 
 
 def test_a_plan_without_changes_says_nothing(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_is_known_after_apply_never_passes(tmp_path: Path, argument: str) -
     del given[argument]
     judgement = judged(tmp_path, a_plan(a_change(values("5"), given, "update", unknown={argument: True})))
     assert statuses(judgement) == {Status.UNKNOWN}
-    told = found(judgement, codes.TERRAFORM_UNKNOWN)
+    told = found(judgement, Code.of("addon-terraform-unknown"))
     assert [each.missing for each in told] == [f"{argument} of {PLAIN}"]
     assert "DISABLE_TCP_EARLY_DEMUX" in "".join(each.message for each in judgement.every)
 
@@ -228,21 +228,21 @@ def test_values_that_are_emptied_take_todays_away(tmp_path: Path) -> None:
     before = values("5", addon_version=TARGET, configuration_values=addon.configuration)
     change = a_change(before, {**before, "configuration_values": ""}, "update")
     judgement = judged(tmp_path, a_plan(change), World(managed={"vpc-cni": addon}))
-    assert found(judgement, codes.VALUES_DROPPED) and found(judgement, codes.TERRAFORM_UNKNOWN)
+    assert found(judgement, Code.of("addon-values-dropped")) and found(judgement, Code.of("addon-terraform-unknown"))
 
 
 def test_two_resources_of_the_same_addon(tmp_path: Path) -> None:
     document = the_incident("5")
     document["resource_changes"].append(a_change(values("5"), values("5"), "no-op", address=MODULE))
     (told,) = judged(tmp_path, document).findings
-    assert told.code is codes.TERRAFORM_CLASH and told.evidence == (f"Terraform: {PLAIN}", f"Terraform: {MODULE}")
+    assert told.code is Code.of("addon-terraform-clash") and told.evidence == (f"Terraform: {PLAIN}", f"Terraform: {MODULE}")
 
 
 def test_a_self_managed_addon_that_is_taken_over_never_passes(tmp_path: Path) -> None:
     for mode in ("OVERWRITE", "NONE", None):
         given = values("5", addon_version=TARGET, resolve_conflicts_on_create=mode)
         judgement = judged(tmp_path, a_plan(a_change(None, given, "create")), World(managed={}, live=(a_persons(),)))
-        (told,) = found(judgement, codes.TERRAFORM_TAKES_OVER)
+        (told,) = found(judgement, Code.of("addon-terraform-takes-over"))
         assert told.status is Status.FAIL and "DaemonSet.apps aws-node" in told.evidence[0]
         assert ("EKS takes every field" in told.message) is (mode == "OVERWRITE")
 
@@ -298,8 +298,8 @@ def test_a_replacement_that_preserves_is_a_creation_over_live_objects(tmp_path: 
     addon = Addon("vpc-cni", TARGET, "ACTIVE", configuration=json.dumps(KEPT))
     was = values("5", addon_version=TARGET, preserve=True, resolve_conflicts_on_create="OVERWRITE")
     judgement = judged(tmp_path, a_plan(a_change(was, was, "delete", "create")), World(managed={"vpc-cni": addon}))
-    assert found(judgement, codes.VALUES_DROPPED) and found(judgement, codes.TERRAFORM_REMOVES)
-    assert found(judgement, codes.FIELD_RESET)
+    assert found(judgement, Code.of("addon-values-dropped")) and found(judgement, Code.of("addon-terraform-removes"))
+    assert found(judgement, Code.of("addon-field-reset"))
 
 
 def test_a_replacement_that_moves_to_another_region_deletes_here(tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ def test_resolve_conflicts_is_what_to_change_where_it_is_set(tmp_path: Path, spe
     document = a_plan(change, configuration=configuration(SPELLINGS[spelling][0], version="~> 19.21"))
     judgement = judged(tmp_path, document)
     argument = judgement.changes[0].change.where.argument("resolve_conflicts")
-    assert f'set {argument} to "NONE"' in remedies(found(judgement, codes.FIELD_RESET))
+    assert f'set {argument} to "NONE"' in remedies(found(judgement, Code.of("addon-field-reset")))
     (change_,) = judgement.changes
     assert change_.plan is not None and change_.plan.way_out is not None
     ((_, text),) = blocks(change_.change, change_.plan, change_.plan.way_out)
@@ -342,7 +342,7 @@ def test_a_module_that_hands_on_no_values_is_told_so(tmp_path: Path) -> None:
     document = the_incident("4.47 to 4.x", MODULE, addon_version=TARGET)
     document["configuration"] = configuration("~> 4.60", version="~> 18.31")
     (change,) = (judgement := judged(tmp_path, document)).changes
-    text = remedies(found(judgement, codes.FIELD_RESET))
+    text = remedies(found(judgement, Code.of("addon-field-reset")))
     assert "hands on no configuration values before 19.1" in text and "write the values" not in text
     assert change.plan is not None and change.plan.way_out is not None
     ((_, written),) = blocks(change.change, change.plan, change.plan.way_out)
@@ -357,7 +357,7 @@ def test_another_role_is_not_known_to_do_as_well(tmp_path: Path, role: str | Non
     after = {**before, "service_account_role_arn": role}
     unknown = {} if role is not None else {"service_account_role_arn": True}
     judgement = judged(tmp_path, a_plan(a_change(before, after, "update", unknown=unknown)))
-    assert any(said in each.message for each in found(judgement, codes.TERRAFORM_UNKNOWN))
+    assert any(said in each.message for each in found(judgement, Code.of("addon-terraform-unknown")))
     same = a_change(before, {**before, "addon_version": NEW}, "update")
     assert not any("role" in each.message for each in judged(tmp_path, a_plan(same)).every)
 

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.coredns import Counts, Report, Second, Stream
-from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LATE, LOST, NOT_MEASURED
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
 from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, Moment, What, until
@@ -52,7 +52,7 @@ def left(at_s: int) -> Moment:
 
 def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
     (alone,) = judged(report())
-    assert (alone.code, alone.status) == (LOST, Status.PASS) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
+    assert (alone.code, alone.status) == (Code.of("dns-answers-lost"), Status.PASS) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
     (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), Counts(10, 0, lost=10))), left(5))
     assert gone.evidence == (
         "while coredns-1 ended",
@@ -67,7 +67,7 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
     """Told at second 5, it answers until second 9; the service loses answers until second 12."""
     gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
     found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, gone=gone), left(5))
-    (lost,) = (each for each in found if each.code is LOST)
+    (lost,) = (each for each in found if each.code is Code.of("dns-answers-lost"))
     assert "coredns-1 answered for 5 s after it was told to end" in lost.evidence
     assert "the service lost answers until 8 s after a pod was told to end" in lost.evidence
 
@@ -75,40 +75,40 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
 @pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])
 def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
     (found,) = judged(report(service={7: counts}), left(5))
-    assert (found.code, found.status, found.severity) == (LOST, Status.FAIL, Severity.HIGH)
+    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-lost"), Status.FAIL, Severity.HIGH)
     assert found.message.startswith("1 of 600 questions") and "(1 over UDP)" in found.message
     assert found.evidence[:2] == ("in the seconds +7", "coredns-1: told to end at +5 s")
 
 
 def test_late_answers_fail_less() -> None:
     (found,) = judged(report(service={7: Counts(10, 8, late=2)}))
-    assert (found.code, found.status, found.severity) == (LATE, Status.FAIL, Severity.MEDIUM)
+    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-late"), Status.FAIL, Severity.MEDIUM)
 
 
 @pytest.mark.parametrize("counts", [Counts(10, 9, unsure=1), Counts(4, 4, unsent=6)])
 def test_what_was_not_asked_on_time_is_unknown_and_no_pass(counts: Counts) -> None:
-    assert short(judged(report(service={7: counts}))) == [(NOT_MEASURED.name, Status.UNKNOWN)]
+    assert short(judged(report(service={7: counts}))) == [(Code.of("dns-not-measured").name, Status.UNKNOWN)]
 
 
 def test_what_was_not_asked_on_time_hides_no_loss() -> None:
     found = judged(report(service={7: Counts(10, 8, lost=1, unsure=1)}))
-    assert short(found) == [(LOST.name, Status.FAIL), (NOT_MEASURED.name, Status.UNKNOWN)]
+    assert short(found) == [(Code.of("dns-answers-lost").name, Status.FAIL), (Code.of("dns-not-measured").name, Status.UNKNOWN)]
 
 
 def test_an_endpoint_that_has_left_is_expected_to_be_silent() -> None:
     silent = {t: Counts(10, 0, lost=10) for t in range(9, 20)}
-    assert short(judged(report(own=silent), left(8))) == [(LOST.name, Status.PASS)]
+    assert short(judged(report(own=silent), left(8))) == [(Code.of("dns-answers-lost").name, Status.PASS)]
 
 
 def test_an_endpoint_that_was_silent_before_is_not() -> None:
     found = judged(report(own={2: Counts(10, 0, lost=10)}), left(8))
-    assert short(found) == [(ENDPOINT.name, Status.FAIL), (LOST.name, Status.PASS)]
+    assert short(found) == [(Code.of("dns-endpoint-silent").name, Status.FAIL), (Code.of("dns-answers-lost").name, Status.PASS)]
     assert found[0].evidence == ("from zone a in the seconds +2",)
 
 
 def test_where_it_is_not_known_who_left_no_endpoint_is_blamed() -> None:
     found = judged(report(own={2: Counts(10, 0, lost=10)}), unseen="the cluster refuses list pods")
-    assert short(found) == [(LOST.name, Status.PASS)]
+    assert short(found) == [(Code.of("dns-answers-lost").name, Status.PASS)]
 
 
 def test_a_log_that_ends_too_soon_is_unknown() -> None:
@@ -127,7 +127,7 @@ def test_nothing_measured_is_unknown(what: Report | Unknown) -> None:
 
 def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
     (found,) = findings_of(replace(PLAN, zones=(), pods=()), Measured(()))
-    assert (found.code, found.status) == (NOT_MEASURED, Status.UNKNOWN) and found.missing
+    assert (found.code, found.status) == (Code.of("dns-not-measured"), Status.UNKNOWN) and found.missing
 
 
 def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> None:
