@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.codes import Code
 
-EVERY = (
-    *Code.of_area("drain"),
-    *Code.of_area("addon"),
-    *Code.of_area("addon_past"),
-    *Code.of_area("imds"),
-    *Code.of_area("imds_probe"),
-    *Code.of_area("dns"),
-    *Code.of_area("dns_change"),
-    *Code.of_area("dns_measure"),
-    *Code.of_area("interruption"),
-    *Code.of_area("check"),
-)
-"""All codes of the tool."""
-
 _HEAD = """\
 # Finding codes
 
-<!-- Generated from kubectl_eksdoc/core/model/codes.py and what is called *_codes beside it by `make docs`. -->
+<!-- Generated from kubectl_eksdoc/knowledge/findings.json by `make docs`. -->
 
 A code names a question that was judged. Its finding has a status: *fail* stops the drain or the update, *pass* is
 worth knowing and stops nothing, *unknown* could not be judged because something was not read. `--accept-unknown
@@ -31,7 +17,7 @@ CODE,…` says which codes may stay unknown. The kinds are those without which t
 
 def page() -> str:
     parts = [_HEAD]
-    for code in sorted(EVERY, key=lambda c: c.name):
+    for code in sorted(Code.every(), key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")
         if needs:

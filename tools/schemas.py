@@ -18,7 +18,6 @@ from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.snapshots import API_VERSION
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.addon.after.result import AftermathResult
@@ -43,11 +42,10 @@ from kubectl_eksdoc.render.run.status_result import StatusResult
 from kubectl_eksdoc.render.run.watch_result import WatchResult
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.snapshot import SnapshotResult
-from tools.codes_page import EVERY
 
 Doc = dict[str, Any]
 
-_CHECKED = (addon_codes, check_codes, codes, dns_codes, interruption_codes, metadata_codes)
+_CHECKED = ("addon", "check", "drain", "dns", "interruption", "imds")
 _OF_DNS_CHANGES = (Code.of("dns-grace-not-kept"), Code.of("dns-lameduck-short"), Code.of("dns-too-few"))
 _OF_COREFILES = (
     Code.of("dns-corefile-refused"),
@@ -63,9 +61,9 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     FleetResult: (),
     PermissionResult: (),
     SnapshotResult: (),
-    DnsChangeResult: (*Code.of_area("addon"), *Code.of_area("dns_change"), *_OF_DNS_CHANGES),
+    DnsChangeResult: (*Code.of_area("addon", "dns_change"), *_OF_DNS_CHANGES),
     UpdateResult: Code.of_area("addon"),
-    CheckResult: tuple(code for module in _CHECKED for code in module.ALL),
+    CheckResult: Code.of_area(*_CHECKED),
     ActiveProbeResult: Code.of_area("imds_probe"),
     FixResult: (),
     RehearsalResult: Code.of_area("drain"),
@@ -87,7 +85,7 @@ _CODE = {"$ref": "#/$defs/Code"}
 def made() -> dict[Path, str]:
     """Each file as it should be."""
     common = _definitions(SHARED)
-    every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(EVERY)}}}
+    every = {"common": {"description": "What results share.", "$defs": common | {"Code": _enum(Code.every())}}}
     every |= {kind(root): _of_kind(root, _enum(each), common) for root, each in RESULTS.items()}
     folder = Path(schemas.__file__).parent
     return {folder / f"{name}.json": json.dumps(_head(name) | body, indent=2) + "\n" for name, body in every.items()}

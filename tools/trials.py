@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_CODE = """TRIED = Code(
-    "node-tried",
-    "A node of a trial",
-    "A recipe was tried on it.",
-    (kinds.NODES,),
-)
-"""
+_CODE = {
+    "code": "node-tried",
+    "title": "A node of a trial",
+    "about": "A recipe was tried on it.",
+    "needs": ["nodes"],
+}
 _RULE = """def _tried(node: Node) -> Finding | None:
-    return _knows(node, codes.TRIED, Severity.LOW, "a recipe was tried on it")
+    return _knows(node, Code.of("node-tried"), Severity.LOW, "a recipe was tried on it")
 
 
 def _ends_soon("""
@@ -64,9 +63,12 @@ def _replaced(path: Path, before: str, after: str) -> None:
 
 def new_code(tree: Path) -> None:
     """A record, and a rule."""
-    core = tree / "kubectl_eksdoc" / "core"
-    _replaced(core / "model" / "codes.py", "NODE_SLOW = Code(\n", f"{_CODE}NODE_SLOW = Code(\n")
-    rules = core / "plan" / "drain" / "nodes.py"
+    package = tree / "kubectl_eksdoc"
+    file = package / "knowledge" / "findings.json"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    written["areas"]["drain"].append(_CODE)
+    file.write_text(f"{json.dumps(written, indent=1)}\n", encoding="utf-8")
+    rules = package / "core" / "plan" / "drain" / "nodes.py"
     _replaced(rules, "def _ends_soon(", _RULE)
     _replaced(rules, "found = (_ends_soon(node), ", "found = (_tried(node), _ends_soon(node), ")
 

@@ -216,7 +216,7 @@ def node_name(text: str) -> str:
 def _every_code() -> Iterable[str]:
     from kubectl_eksdoc.core.model.codes import Code
 
-    return codes.BY_NAME
+    return tuple(code.name for code in Code.of_area("drain"))
 
 
 code_names = Codes(_every_code, none="names no finding code", listed=True)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateHistory
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts

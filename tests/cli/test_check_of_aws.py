@@ -8,16 +8,33 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from tests.cli.running import run_cli
 
-OURS = {
-    value.name
-    for theme in (capacity, control_plane, groups, insights)
-    for value in vars(theme).values()
-    if isinstance(value, Code)
-}
+OURS = frozenset(
+    (
+        "subnet-addresses",
+        "subnet-addresses-nodes",
+        "quota-vcpus-on-demand",
+        "quota-vcpus-spot",
+        "quota-gp3-storage",
+        "quota-nodes-per-group",
+        "cluster-health",
+        "cluster-update",
+        "rollback-window",
+        "nodegroup-health",
+        "nodegroup-update",
+        "nodegroup-template",
+        "nodegroup-release",
+        "ami-al2",
+        "ami-al2023-moves",
+        "ami-unknown",
+        "cgroup-v1",
+        "insight-error",
+        "insight-warning",
+        "insight-stale",
+        "insight-misconfiguration",
+    )
+)
 
 
 @cache

@@ -16,8 +16,8 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
@@ -127,5 +127,7 @@ def test_one_of_two_is_evicted(tmp_path: Path, corefile: str, scale: float, stat
         plan = prepared(NODES, street, street, "cafe", manner)
         done = measured(plan, street.program, Edges(street, street, street, lambda: 0, str))
     found = findings_of(plan, done)
-    assert {each.status for each in found if each.code is Code.of("dns-answers-lost")} == {status}, [each.message for each in found]
+    assert {each.status for each in found if each.code is Code.of("dns-answers-lost")} == {status}, [
+        each.message for each in found
+    ]
     assert done.deed.done_at is not None and street.askers == {}

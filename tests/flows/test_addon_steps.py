@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import VersionSide
 from kubectl_eksdoc.core.model.aws.configuration import Broken
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan

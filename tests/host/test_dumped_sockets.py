@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding
@@ -82,7 +81,9 @@ def test_all_that_dds_finds(tmp_path: Path) -> None:
     objects = samples()
     expected = set(found_by_dds(objects))
     assert len(expected) == 14
-    assert expected <= subjects(judged(read(dumped(tmp_path, *objects), Code.of("runtime-socket")), Code.of("runtime-socket")))
+    assert expected <= subjects(
+        judged(read(dumped(tmp_path, *objects), Code.of("runtime-socket")), Code.of("runtime-socket"))
+    )
 
 
 @pytest.mark.parametrize("path", ["/var/run", "/run", "/", "/run/containerd/containerd.sock"])
@@ -96,7 +97,9 @@ def test_and_more(path: str, tmp_path: Path) -> None:
     ]
     assert not set(found_by_dds(objects[:1]))
     expected = {("DaemonSet", "kube-system", "agent"), ("ReplicationController", "apps", "old")}
-    assert expected <= subjects(judged(read(dumped(tmp_path, *objects), Code.of("runtime-socket")), Code.of("runtime-socket")))
+    assert expected <= subjects(
+        judged(read(dumped(tmp_path, *objects), Code.of("runtime-socket")), Code.of("runtime-socket"))
+    )
 
 
 _REGISTRATION = "apiregistration.k8s.io/v1"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
 from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
@@ -47,7 +47,9 @@ NOW = an_empty_plan(
     budgets=HEADROOM[:3],
     findings=(
         *FINDINGS[:3],
-        a_finding(Code.of("pod-returns"), Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", missing="a kind"),
+        a_finding(
+            Code.of("pod-returns"), Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", missing="a kind"
+        ),
         a_finding(Code.of("budget-disagrees"), Status.PASS, Subject("PodDisruptionBudget", "cache", "shop"), "a note",
                   Severity.INFO),
         a_finding(Code.of("single-replica"), Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.snapshots import API_VERSION
 from kubectl_eksdoc.render import schemas
@@ -105,7 +105,9 @@ def test_common_knows_every_code() -> None:
     common = next(json.loads(text) for path, text in made().items() if path.name == "common.json")
     everything = {"$ref": "#/$defs/FindingResult", "$defs": common["$defs"]}
     judge = jsonschema.Draft202012Validator(everything)
-    assert all(judge.is_valid(a_finding(code)[0]) for code in (Code.of("pod-budget"), Code.of("interruption-provider-fails")))
+    assert all(
+        judge.is_valid(a_finding(code)[0]) for code in (Code.of("pod-budget"), Code.of("interruption-provider-fails"))
+    )
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=kind)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, TargetVerdict
@@ -62,7 +62,14 @@ def a_hostile_view(text: str) -> DrainView:
     remedy = (Remedy(text, text), Remedy(text, text, When.TOMORROW))
     findings = tuple(
         a_finding(
-            Code.of("pod-hostpath"), status, subject, text, a_finding().severity, *remedy, evidence=(text,), missing=text
+            Code.of("pod-hostpath"),
+            status,
+            subject,
+            text,
+            a_finding().severity,
+            *remedy,
+            evidence=(text,),
+            missing=text,
         )
         for status in Status
     )

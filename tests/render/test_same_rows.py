@@ -113,7 +113,8 @@ def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
         replace(a_target("old-0", TargetVerdict.DRAINS, n), node=a_node(f"node-{n:03}")) for n in range(1, 101)
     )
     blockers = tuple(
-        a_finding(Code.of("pod-unmanaged"), Status.FAIL, Subject("Deployment", f"app-{n:03}", "shop")) for n in range(60)
+        a_finding(Code.of("pod-unmanaged"), Status.FAIL, Subject("Deployment", f"app-{n:03}", "shop"))
+        for n in range(60)
     )
     view = a_view(an_empty_plan(targets=targets, findings=blockers))
     table, wide = render(view, "table", Look()), render(view, "wide", Look())

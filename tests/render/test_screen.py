@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.run.options import guards
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict

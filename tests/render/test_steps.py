@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict, TargetVerdict
@@ -108,7 +108,11 @@ def commands(view: DrainView) -> dict[str, str]:
 
 def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str, object] | None = None) -> DrainView:
     """old-3 with pods of these verdicts and codes."""
-    table = {"pod-emptydir": Code.of("pod-emptydir"), "pod-unmanaged": Code.of("pod-unmanaged"), "pod-returns": Code.of("pod-returns")}
+    table = {
+        "pod-emptydir": Code.of("pod-emptydir"),
+        "pod-unmanaged": Code.of("pod-unmanaged"),
+        "pod-returns": Code.of("pod-returns"),
+    }
     pods = {"web": WEB[0], "sale": SALE[0], "shell": SHELL}
     left = tuple(Left(pods[name], "old-3", verdict, why, "") for name, verdict, why in found)
     findings = tuple(a_finding(table[code], Status.FAIL, pods[name]) for name, _, why in found for code in why)
@@ -184,7 +188,8 @@ def test_one_next_command_is_in_the_table() -> None:
 
 def test_long_evidence_is_counted_with_what_the_finding_left_out() -> None:
     seen = tuple(f"guards shop/web-{n} on old-{n}" for n in range(11))
-    found = a_finding(Code.of("budget-never-allows"), Status.FAIL, Subject("PodDisruptionBudget", "web", "shop"), "never",
+    budget = Subject("PodDisruptionBudget", "web", "shop")
+    found = a_finding(Code.of("budget-never-allows"), Status.FAIL, budget, "never",
                       Severity.HIGH, evidence=(*seen, "and 21 more"))  # fmt: skip
     assert "    - … and 21 more\n" in render(a_view(an_empty_plan(findings=(found,))), "wide", Look())
 
@@ -195,7 +200,9 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
         return a_finding(code, Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", Severity.MEDIUM, *add)
 
     view = a_view(
-        an_empty_plan(findings=(lacks(Code.of("pod-returns"), "leases", "jobs"), lacks(Code.of("only-backend"), "services"))),
+        an_empty_plan(
+            findings=(lacks(Code.of("pod-returns"), "leases", "jobs"), lacks(Code.of("only-backend"), "services"))
+        ),
         reached_by=("--snapshot", "tonight/dump"),
     )
     text = render(view, "wide", Look())

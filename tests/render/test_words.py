@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
@@ -149,7 +149,9 @@ def test_nodes_of_which_the_same_is_said_are_one_group_and_budgets_never() -> No
         for n in range(3)
     ]
     budgets = [
-        a_finding(Code.of("budget-never-allows"), Status.FAIL, Subject("PodDisruptionBudget", name, "shop"), "allows none")
+        a_finding(
+            Code.of("budget-never-allows"), Status.FAIL, Subject("PodDisruptionBudget", name, "shop"), "allows none"
+        )
         for name in ("a", "b")
     ]
     view = pods_view(*nodes, *budgets)

@@ -233,5 +233,6 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         raise UsageError(f"none of {', '.join(request.only)} has to be mended before --gate {request.gate}", where)
     if request.files and not any(Code.of("api-in-manifest") in check.codes for check in checks):
         raise UsageError(
-            f"nothing that was chosen judges the manifests of -f: that is {Code.of("api-in-manifest").name}", "Choose it, too."
+            f"nothing that was chosen judges the manifests of -f: that is {Code.of('api-in-manifest').name}",
+            "Choose it, too.",
         )

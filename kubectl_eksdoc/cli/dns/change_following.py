@@ -241,10 +241,9 @@ def code(view: DnsChangeView, apply: DnsApply) -> int:
 
 
 def _lacks(ended: Ended, apply: DnsApply) -> bool:
-    from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.run.addon.outcome import Verdict
 
-    if Code.of("addon-field-unknown").name in apply.accepted:
+    if "addon-field-unknown" in apply.accepted:
         return bool(ended.of(Verdict.NOT_READ) or ended.unread)
     return ended.lacks
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.permissions import OptIn, Permission
 
@@ -37,7 +37,9 @@ class Right:
     @property
     def unknown_without(self) -> tuple[str, ...]:
         """The finding codes whose answer is unknown without this right, sorted."""
-        return tuple(sorted(code.name for code in Code.of_area("drain") if self.verb == "list" and self.resource in code.needs))
+        return tuple(
+            sorted(code.name for code in Code.of_area("drain") if self.verb == "list" and self.resource in code.needs)
+        )
 
     def __str__(self) -> str:
         return f"{self.verb} {self.of}"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.coredns import Directive, Refusal
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.coredns import Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.permissions import opt_in_of
@@ -271,14 +271,18 @@ def _of_pod(stand: Stand) -> Finding:
     if stand.taken is Taken.REFUSED:
         said = f"it has refused the new Corefile and goes on with the old one: {stand.why}"
         back = Remedy("go back to the Corefile of before: whoever starts with this one crashes")
-        return Finding(Code.of("dns-change-not-taken-up"), Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look))
+        return Finding(
+            Code.of("dns-change-not-taken-up"), Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look)
+        )
     if stand.taken is Taken.NOT_YET:
         said = f"it has not taken the new Corefile up yet: {stand.why}"
         return Finding(Code.of("dns-change-not-taken-up"), Severity.MEDIUM, Status.FAIL, subject, said, where, (look,))
     missing = ", ".join(stand.missing) or "what it runs"
     said = f"it is not known whether it runs the new Corefile: {stand.why}"
     opted = (allow(each) for each in stand.missing if opt_in_of(each))
-    return Finding(Code.of("dns-change-not-taken-up"), Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing)
+    return Finding(
+        Code.of("dns-change-not-taken-up"), Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing
+    )
 
 
 def _of_all(verified: Verified) -> Iterator[Finding]:

@@ -6,15 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.seen import Seen
 
-_PASSING = (Code.of("budget-exhausted"), Code.of("budget-stale"), Code.of("budget-disagrees"), Code.of("budget-unhealthy"))
+_PASSING = (
+    Code.of("budget-exhausted"),
+    Code.of("budget-stale"),
+    Code.of("budget-disagrees"),
+    Code.of("budget-unhealthy"),
+)
 
 WAITED_FOR = frozenset(code.name for code in _PASSING)
 """Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import coredns
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
@@ -154,7 +153,9 @@ def _addons(cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround) 
             later = _later(each, told, way, side.target.version)
             found += [*plan.findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
     what = "what its update would change"
-    lost = (unknown(Code.of("check-addons"), Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items())
+    lost = (
+        unknown(Code.of("check-addons"), Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items()
+    )
     return (*found, *lost)
 
 

@@ -16,7 +16,6 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import IO, Any, NoReturn
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.durations import in_words
@@ -152,7 +151,7 @@ def _of_addons(document: Doc) -> Iterator[Figure]:
     }
     changing = [f"{name} ({count})" for name, count in sorted(risks.items()) if name and count]
     yield Figure("ADD-ONS", str(len(risks)))
-    unread = any(text_at(each, "code") == Code.of("addon-object-unread").name for each in _objects(document, "findings"))
+    unread = any(text_at(each, "code") == "addon-object-unread" for each in _objects(document, "findings"))
     yield Figure("AT RISK", ", ".join([*changing, *(["?"] if unread else [])]) or "-")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.configuration import shown as config_shown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.since import Since

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
 from kubectl_eksdoc.core.plan.dns.plan import DnsPlan, Step, Zone
@@ -42,7 +42,9 @@ def verdict(plan: DnsPlan) -> str:
 
 def elsewhere(plan: DnsPlan) -> bool:
     """Nobody needs CoreDNS."""
-    return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [Code.of("dns-elsewhere")]
+    return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [
+        Code.of("dns-elsewhere")
+    ]
 
 
 def what(plan: DnsPlan) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
@@ -179,7 +178,7 @@ def _time(view: DrainView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return ""
-    needed = any(f.code.name == Code.of("needs-nodes").name and f.status is not Status.FAIL for f in view.findings)
+    needed = any(f.code.name == "needs-nodes" and f.status is not Status.FAIL for f in view.findings)
     waits = needed and not all(eviction.lands_on for eviction in view.evictions)
     new = f", including {short(NEW_NODE_S[0])} for new nodes (assumed)" if waits else ""
     wide = unmeasured(estimate)

@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
@@ -56,7 +56,11 @@ def _who(plan: InterruptionPlan) -> str:
             "EKS Auto Mode handles interruptions by itself: nothing is to be set." if auto else "There is no Karpenter."
         )
     head = f"Karpenter {facts.install.version or '(version not known)'} ({facts.install.key})"
-    broken = [each.name for each in plan.links if each.failed and each.vital and each.code is not Code.of("interruption-provider-fails")]
+    broken = [
+        each.name
+        for each in plan.links
+        if each.failed and each.vital and each.code is not Code.of("interruption-provider-fails")
+    ]
     if handled is False or broken:
         one = len(broken) == 1
         links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
@@ -72,7 +71,7 @@ def test_what_is_chosen_and_left_out_does_not_pass() -> None:
 
 
 def test_files_that_nobody_named_are_not_well(tmp_path: Path) -> None:
-    ran = run_cli("check", "--demo", "--only", Code.of("api-in-manifest").name)
+    ran = run_cli("check", "--demo", "--only", "api-in-manifest")
     assert ran.code == 2 and "Name them with -f." in ran.err
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.plan.dns.measuring.plan import OLD_S
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[3]
 LONGEST_S = 120.0
-LAMEDUCK_SHORT = Code.of("dns-lameduck-short").name
+LAMEDUCK_SHORT = "dns-lameduck-short"
 
 
 @contextmanager

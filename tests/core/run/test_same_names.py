@@ -21,8 +21,7 @@ from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.standing import standing
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload, an_owner
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, plan_of
+from tests.core.plan.drain.planning import codes, finding, plan_of
 from tests.core.run.driving import Driven
 
 DB = an_owner("StatefulSet/db")

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.addon.corefile import CONFIG
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words

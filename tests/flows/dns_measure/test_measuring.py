@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.coredns import Report
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.coredns import Report
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.model.placing import NotMade, Owner
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
@@ -54,7 +54,9 @@ def test_a_rollout_with_enough_lameduck_loses_nothing() -> None:
     assert {(each.what, each.pod) for each in done.moments} >= {
         (what, pod) for what in (What.TOLD, What.OUT, What.GONE) for pod in ("coredns-1", "coredns-2")
     }
-    assert [(each.code, each.status) for each in findings_of(plan, done)] == [(Code.of("dns-answers-lost"), Status.PASS)] * 2
+    assert [(each.code, each.status) for each in findings_of(plan, done)] == [
+        (Code.of("dns-answers-lost"), Status.PASS)
+    ] * 2
     nothing_left(world)
 
 
@@ -71,7 +73,7 @@ def test_a_rollout_without_lameduck_loses_answers_through_the_service() -> None:
 
 
 def test_a_grace_period_that_is_shorter_than_propagation_loses_answers() -> None:
-    assert (Code.of("dns-answers-lost").name, Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
+    assert ("dns-answers-lost", Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
 
 
 def test_it_asks_before_anything_is_done() -> None:
@@ -100,14 +102,14 @@ def test_a_budget_is_asked_again_while_there_is_time() -> None:
 
 def test_a_budget_that_never_allows_it_is_unknown() -> None:
     world = World(says=[LATER] * 1000)
-    (unknown,) = found(world, EVICTION)[Code.of("dns-not-measured").name, Status.UNKNOWN]
+    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
     assert "no pod was evicted" in unknown.message and "429" in unknown.message
     nothing_left(world)
 
 
 def test_a_right_that_is_missing_is_named() -> None:
     world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
-    (unknown,) = found(world, EVICTION)[Code.of("dns-not-measured").name, Status.UNKNOWN]
+    (unknown,) = found(world, EVICTION)["dns-not-measured", Status.UNKNOWN]
     assert unknown.missing == "create pods/eviction"
 
 
@@ -118,7 +120,7 @@ def test_an_eviction_without_an_answer_is_seen_by_what_happens() -> None:
 
 def test_a_rollout_that_hangs_is_unknown() -> None:
     world = World(stuck=True)
-    (unknown,) = found(world, ROLLOUT)[Code.of("dns-not-measured").name, Status.UNKNOWN]
+    (unknown,) = found(world, ROLLOUT)["dns-not-measured", Status.UNKNOWN]
     assert "not over when the time was" in unknown.message
     nothing_left(world)
 
@@ -126,9 +128,9 @@ def test_a_rollout_that_hangs_is_unknown() -> None:
 def test_a_zone_whose_pod_cannot_run_is_unknown_and_the_others_are_measured() -> None:
     world = World(stands={"-1": "no image"})
     by = found(world, ROLLOUT)
-    (unknown,) = by[Code.of("dns-not-measured").name, Status.UNKNOWN]
+    (unknown,) = by["dns-not-measured", Status.UNKNOWN]
     assert "from zone b" in unknown.message and "cannot be pulled" in unknown.message
-    assert len(by[Code.of("dns-answers-lost").name, Status.PASS]) == 1
+    assert len(by["dns-answers-lost", Status.PASS]) == 1
     nothing_left(world)
 
 
@@ -137,15 +139,15 @@ def test_where_nobody_asks_nothing_is_done_to_coredns(how: str) -> None:
     world = World(stands={"": how})
     by = found(world, ROLLOUT)
     assert "restart" not in world.done
-    assert (Code.of("dns-answers-lost").name, Status.PASS) not in by and len(by[Code.of("dns-not-measured").name, Status.UNKNOWN]) == 3
+    assert ("dns-answers-lost", Status.PASS) not in by and len(by["dns-not-measured", Status.UNKNOWN]) == 3
     nothing_left(world)
 
 
 def test_seconds_in_which_the_asker_was_busy_are_unknown() -> None:
     by = found(World(busy=lambda second: second in (3, 4)), WATCH)
-    assert (Code.of("dns-answers-lost").name, Status.PASS) not in by
-    assert "2 of" in by[Code.of("dns-not-measured").name, Status.UNKNOWN][0].message
-    assert by[Code.of("dns-not-measured").name, Status.UNKNOWN][0].evidence == ("in the seconds +3 to +4",)
+    assert ("dns-answers-lost", Status.PASS) not in by
+    assert "2 of" in by["dns-not-measured", Status.UNKNOWN][0].message
+    assert by["dns-not-measured", Status.UNKNOWN][0].evidence == ("in the seconds +3 to +4",)
 
 
 def test_an_endpoint_that_was_silent_though_it_serves() -> None:
@@ -154,7 +156,7 @@ def test_an_endpoint_that_was_silent_though_it_serves() -> None:
     world._there = lambda pod: True  # type: ignore[method-assign]
     world._stands_now = lambda pod: pod  # type: ignore[method-assign]
     by = found(world, WATCH)
-    (silent,) = by[Code.of("dns-endpoint-silent").name, Status.FAIL]
+    (silent,) = by["dns-endpoint-silent", Status.FAIL]
     assert silent.subject.name == "coredns-2" and len(silent.evidence) == 2
 
 

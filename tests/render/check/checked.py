@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
@@ -50,7 +49,9 @@ STUCK = Finding(
     (Remedy("Scale it.", "kubectl describe pods -n shop"),),
 )
 SLIGHT = Finding(Code.of("support-ends"), Severity.INFO, Status.PASS, Subject("Cluster", "prod"), "it has time")
-GONE = Finding(Code.of("check-drain"), Severity.HIGH, Status.UNKNOWN, Subject("Command", "drain plan"), "it could not be had")
+GONE = Finding(
+    Code.of("check-drain"), Severity.HIGH, Status.UNKNOWN, Subject("Command", "drain plan"), "it could not be had"
+)
 
 
 def check(area: Area, gate: Gate | None, *found: Finding, of: Sequence[object] = ()) -> Check:
@@ -77,4 +78,4 @@ def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | 
 def stuck(*found: Finding) -> CheckView:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen([Code.of("check-drain").name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    return view(list(chosen(["check-drain"])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)

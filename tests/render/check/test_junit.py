@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Severity, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import Wish
@@ -74,7 +73,9 @@ def test_the_unknown_is_skipped_and_never_a_pass() -> None:
 
 
 def test_of_a_command_that_could_not_be_had_no_code_passes() -> None:
-    checks = [check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(Code.of("check-drain"), Code.of("budget-never-allows")))]
+    checks = [
+        check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, of=(Code.of("check-drain"), Code.of("budget-never-allows")))
+    ]
     skipped = the_case(view(checks), "budget-never-allows").find("skipped")
     assert skipped is not None
     assert "it could not be had" in skipped.get("message", "")

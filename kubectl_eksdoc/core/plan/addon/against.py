@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
@@ -15,7 +14,7 @@ from kubectl_eksdoc.core.plan.since.comparing import since
 from kubectl_eksdoc.core.plan.since.side import Of, Scope, Side, made_earlier, needs_of, read_of
 
 KIN = {
-    code.name: frozenset({Code.of("addon-object-unread").name, Code.of("addon-field-unknown").name})
+    code.name: frozenset({"addon-object-unread", "addon-field-unknown"})
     for code in (
         Code.of("addon-field-reset"),
         Code.of("addon-field-conflict"),
@@ -29,7 +28,13 @@ KIN = {
 
 OF_FIELDS = frozenset(
     code.name
-    for code in (Code.of("addon-field-reset"), Code.of("addon-field-conflict"), Code.of("addon-field-kept"), Code.of("addon-field-unknown"), Code.of("addon-ownership-grows"))
+    for code in (
+        Code.of("addon-field-reset"),
+        Code.of("addon-field-conflict"),
+        Code.of("addon-field-kept"),
+        Code.of("addon-field-unknown"),
+        Code.of("addon-ownership-grows"),
+    )
 )
 """An object may have several of each, a field each."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import parse as version_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
@@ -112,7 +111,9 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
         message = f"EKS does not own {calls(change.field)} today, and takes it over with {facts.target.version}"
-        yield _finding(Code.of("addon-ownership-grows"), Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE))
+        yield _finding(
+            Code.of("addon-ownership-grows"), Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE)
+        )
 
 
 def _on_purpose(

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.plan.addon.against import OF_FIELDS
@@ -107,7 +106,7 @@ def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Ma
     if options.get(_GATE) and options.get(_GATE) != others.get(_GATE):
         codes -= _of_several_gates()
     files, wanted = _files(options), _files(others)
-    return codes if files and files >= wanted else codes - {Code.of("api-in-manifest").name}
+    return codes if files and files >= wanted else codes - {"api-in-manifest"}
 
 
 def _of_several_gates() -> frozenset[str]:

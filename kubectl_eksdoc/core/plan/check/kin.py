@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
@@ -14,7 +13,7 @@ from kubectl_eksdoc.core.plan.metadata.plan import KIN as OF_IMDS
 AS_ONE = frozenset({Need.PLAN_DNS, Need.PLAN_INTERRUPTION})
 """Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""
 
-_WHOLES = frozenset(code.name for code in parts.WHOLES)
+_WHOLES = frozenset(("check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"))
 """Codes that stand for all that another command says."""
 
 

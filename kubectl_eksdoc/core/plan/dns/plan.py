@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.core.model.kinds import NODES
@@ -71,7 +71,11 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
                 set_to(end.advised_s),
             )
         )
-    if Code.of("dns-too-few") in failing and failing[Code.of("dns-too-few")].severity is Severity.HIGH and Code.of("dns-failing") not in failing:
+    if (
+        Code.of("dns-too-few") in failing
+        and failing[Code.of("dns-too-few")].severity is Severity.HIGH
+        and Code.of("dns-failing") not in failing
+    ):
         found.append(_of_remedy(failing[Code.of("dns-too-few")], moves="nothing"))
     if Code.of("dns-no-budget") in failing:
         found.append(_of_remedy(failing[Code.of("dns-no-budget")], moves="nothing"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import LeftOut
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
@@ -72,7 +71,9 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
 def may_be_cordoned(node: Node, refusal: Finding | None) -> bool:
     """Whether a run cordons it though it does not drain it: nothing is scheduled onto a Fargate node a second time, and
     a node that another client drains is left to that."""
-    return node.owner is not NodeOwner.FARGATE and (refusal is None or refusal.code is not Code.of("node-foreign-drain"))
+    return node.owner is not NodeOwner.FARGATE and (
+        refusal is None or refusal.code is not Code.of("node-foreign-drain")
+    )
 
 
 def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
@@ -83,7 +84,14 @@ def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
     message = "which pods are on it is not known: some that are not valid were left out"
     evidence = tuple(each.said for each in here[:MAX_EVIDENCE])
     return Finding(
-        Code.of("objects-invalid"), Severity.HIGH, Status.UNKNOWN, _subject(node), message, evidence, (VALID,), "its pods"
+        Code.of("objects-invalid"),
+        Severity.HIGH,
+        Status.UNKNOWN,
+        _subject(node),
+        message,
+        evidence,
+        (VALID,),
+        "its pods",
     )
 
 

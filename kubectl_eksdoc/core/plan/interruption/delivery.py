@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, Rule, Target
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts
@@ -63,7 +63,9 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
 
 def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
-    link = Link(Code.of("interruption-queue-policy"), "queue policy", _subject(facts), None, _NEEDS_QUEUE, remedy=remedy)
+    link = Link(
+        Code.of("interruption-queue-policy"), "queue policy", _subject(facts), None, _NEEDS_QUEUE, remedy=remedy
+    )
     if not isinstance(queue, Queue):
         return link
     if isinstance(queue.policy, Unknown):
@@ -129,7 +131,9 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     queue, key = facts.told.queue, facts.told.key
     if not isinstance(queue, Queue) or not queue.key:
         return None
-    link = Link(Code.of("interruption-queue-key"), "queue key", Subject("Key", queue.key), Status.PASS, "", remedy=remedy)
+    link = Link(
+        Code.of("interruption-queue-key"), "queue key", Subject("Key", queue.key), Status.PASS, "", remedy=remedy
+    )
     if isinstance(key, Unknown):
         return unknown(link, key, "the policy of the key")
     if isinstance(key, Absent):
@@ -211,7 +215,12 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     """One for each kind of event that this version reads."""
     for kind in interruption.kinds_of(version):
         link = Link(
-            Code.of("interruption-rule"), f"rule: {kind.short}", Subject("Rule", kind.name), Status.PASS, "", kind is interruption.SPOT
+            Code.of("interruption-rule"),
+            f"rule: {kind.short}",
+            Subject("Rule", kind.name),
+            Status.PASS,
+            "",
+            kind is interruption.SPOT,
         )
         about_it = (f"source {kind.source}, detail-type {kind.detail_type}",)
         made = _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionTold
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, Setting, SpotEvent
@@ -290,7 +290,13 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     """`wanted`: the name the queue is to have, "" for whatever is set; `print_values`: the command that prints the
     values."""
     said = effective(install)
-    link = Link(Code.of("interruption-setting"), "setting", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    link = Link(
+        Code.of("interruption-setting"),
+        "setting",
+        Subject("Deployment", install.name, install.namespace),
+        Status.PASS,
+        "",
+    )
     if isinstance(said.used, Unknown):
         return unknown(link, said.used, "the value of the setting")
     key = ".".join(interruption.helm_key(install.version))

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -316,4 +316,6 @@ def _unknown(
 ) -> Finding:
     subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
     evidence = tuple(nodes[:_MOST])
-    return Finding(Code.of("interruption-outage"), severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing)
+    return Finding(
+        Code.of("interruption-outage"), severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing
+    )

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
@@ -182,7 +182,12 @@ def _there(link: Link) -> bool | None:
 def to_karpenter(links: Sequence[Link]) -> bool | None:
     """A sign of life shows it, whatever could not be looked at; it does not show that EventBridge delivers anything."""
     alive = any(each.code is Code.of("interruption-sign-of-life") and each.status is Status.PASS for each in links)
-    behind = [each for each in links if each.code not in (Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"))]
+    behind = [
+        each
+        for each in links
+        if each.code
+        not in (Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"))
+    ]
     return handled(each for each in behind if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
 
 
@@ -241,7 +246,9 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
         key = (each.code, each.status, why) if lacks else (each.code, each.name)
         merged.setdefault(key, []).append(each)
     for several in merged.values():
-        symptom = several[0].code is Code.of("interruption-provider-fails") and any(e.failed and e.vital and e.code is not Code.of("interruption-provider-fails") for e in links)
+        symptom = several[0].code is Code.of("interruption-provider-fails") and any(
+            e.failed and e.vital and e.code is not Code.of("interruption-provider-fails") for e in links
+        )
         finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
         if finding is None:
             continue

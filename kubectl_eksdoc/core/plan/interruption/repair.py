@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies, Rule
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
@@ -103,7 +103,9 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
         arn,
         Code.of("interruption-queue") in failed,
         queue.url if isinstance(queue, Queue) else "",
-        _policy(arn, install, queue) if {Code.of("interruption-queue"), Code.of("interruption-queue-policy")} & made or refused else None,
+        _policy(arn, install, queue)
+        if {Code.of("interruption-queue"), Code.of("interruption-queue-policy")} & made or refused
+        else None,
         key.arn if isinstance(key, Key) else "",
         _key_policy(key) if Code.of("interruption-queue-key") in made else None,
         rules,
@@ -127,7 +129,14 @@ def _key_policy(key: object) -> Doc | None:
     return merged(key.policy, [key_statement()]) if isinstance(key, Key) and isinstance(key.policy, dict) else None
 
 
-_MADE = (Code.of("interruption-setting"), Code.of("interruption-queue"), Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"), Code.of("interruption-rights"))
+_MADE = (
+    Code.of("interruption-setting"),
+    Code.of("interruption-queue"),
+    Code.of("interruption-queue-policy"),
+    Code.of("interruption-queue-key"),
+    Code.of("interruption-rule"),
+    Code.of("interruption-rights"),
+)
 
 
 def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:

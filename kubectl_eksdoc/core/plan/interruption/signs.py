@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Queue
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
@@ -102,7 +102,13 @@ def _number(text: str) -> int | None:
 
 def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     """Whether Karpenter says that it cannot use the queue."""
-    link = Link(Code.of("interruption-provider-fails"), "Karpenter's log", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    link = Link(
+        Code.of("interruption-provider-fails"),
+        "Karpenter's log",
+        Subject("Deployment", install.name, install.namespace),
+        Status.PASS,
+        "",
+    )
     if not install.pods and not install.replicas:
         return _asleep(link, install)
     read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
@@ -116,7 +122,10 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]
     if pods and not any(pod.ready for pod in pods):  # whatever is read of the time before
         why = Unknown(f"none of its {pod_count(len(pods))} is Ready: whether it reads the queue now is not known")
-        return _to_look(unknown(replace(link, code=Code.of("interruption-karpenter"), name="Karpenter"), why, "a Ready pod"), install)
+        return _to_look(
+            unknown(replace(link, code=Code.of("interruption-karpenter"), name="Karpenter"), why, "a Ready pod"),
+            install,
+        )
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
     if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
@@ -148,7 +157,9 @@ def _asleep(link: Link, install: KarpenterInstall) -> Link:
     what = "it is scaled to nothing: nobody hears of interruptions, and nobody makes nodes"
     command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
     remedy = Remedy("Scale it up again, once whoever scaled it down is asked why.", command)
-    return replace(link, code=Code.of("interruption-karpenter"), name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,))
+    return replace(
+        link, code=Code.of("interruption-karpenter"), name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,)
+    )
 
 
 def _no_pods(install: KarpenterInstall) -> str:

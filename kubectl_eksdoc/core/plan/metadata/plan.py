@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach, shell
 from kubectl_eksdoc.core.model.earlier import Earlier
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order, reached
@@ -180,7 +180,7 @@ def _alike(pod: Pod) -> str:
 # Who reaches the metadata service against an earlier answer: which nodes and pods either was about.
 
 
-_OPEN = frozenset({Code.of("imds-nodes-unknown").name, Code.of("imds-roles-unknown").name, Code.of("imds-pods-unread").name})
+_OPEN = frozenset({"imds-nodes-unknown", "imds-roles-unknown", "imds-pods-unread"})
 KIN = {
     code.name: _OPEN
     for code in (

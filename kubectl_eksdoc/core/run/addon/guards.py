@@ -58,7 +58,10 @@ def is_nothing(plan: AddonPlan) -> bool:
 
 
 def _weighs(finding: Finding) -> bool:
-    if finding.status is Status.UNKNOWN or finding.code in (Code.of("addon-values-dropped"), Code.of("addon-not-active")):
+    if finding.status is Status.UNKNOWN or finding.code in (
+        Code.of("addon-values-dropped"),
+        Code.of("addon-not-active"),
+    ):
         return True
     return finding.status is Status.FAIL and finding.severity is Severity.CRITICAL
 
@@ -94,7 +97,11 @@ def _of_version(plan: AddonPlan) -> Iterator[Guard]:
             "Name a version of the minor before with --to.",
         )
     for each in plan.findings:
-        if each.code is Code.of("addon-values-refused") and each.status is Status.FAIL and each.severity is Severity.HIGH:
+        if (
+            each.code is Code.of("addon-values-refused")
+            and each.status is Status.FAIL
+            and each.severity is Severity.HIGH
+        ):
             yield Guard(each.message, "\n".join(f"{remedy.text}." for remedy in each.remedy))
 
 

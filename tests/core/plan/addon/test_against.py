@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
@@ -23,7 +22,7 @@ CLUSTER = replace(a_cluster(), identity=Identity("prod", "shop"), source=Source.
 PLAN = planned(facts(), Asked(Mode.OVERWRITE))
 QUIET = replace(PLAN, findings=())
 FIELD = next(outline_of(each) for each in PLAN.findings if each.status is Status.FAIL)
-OF_ADDON = FindingOutline(Code.of("addon-not-active").name, Subject("Addon", "vpc-cni"), Severity.HIGH, Status.FAIL, "DEGRADED")
+OF_ADDON = FindingOutline("addon-not-active", Subject("Addon", "vpc-cni"), Severity.HIGH, Status.FAIL, "DEGRADED")
 
 
 def became(of: FindingOutline, names: set[str], plans: list[AddonPlan], whole: bool = False) -> str:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion

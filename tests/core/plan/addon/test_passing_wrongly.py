@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, at, named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.addon.differing import differing
 from kubectl_eksdoc.core.plan.addon.expected import leaves_of
@@ -133,7 +133,9 @@ def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
     plan = planned(facts(objects=(hand(rich(), append),)), Asked(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.field.variable == "ENABLE_POD_ENI"]
     assert change.live == "true" and change.by_mode[Mode.OVERWRITE].value == "false"
-    assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [Status.FAIL]
+    assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [
+        Status.FAIL
+    ]
 
 
 def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.api_objects import with_value as with_at
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.pods import Asks, Branch, Probe
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
@@ -240,7 +240,9 @@ def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     del deployment["data"]
     live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, Code.of("addon-field-unknown"))
+    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(
+        plan, Code.of("addon-field-unknown")
+    )
 
 
 def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_business() -> None:

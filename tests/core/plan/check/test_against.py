@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import BUDGETS
@@ -58,7 +55,10 @@ def test_what_is_new_and_what_is_fixed() -> None:
 
 
 def test_a_command_that_could_not_be_asked_hides_all_that_it_would_find() -> None:
-    for whole, code in ((Code.of("check-dns"), Code.of("dns-lameduck-short")), (Code.of("check-drain"), Code.of("budget-never-allows"))):
+    for whole, code in (
+        (Code.of("check-dns"), Code.of("dns-lameduck-short")),
+        (Code.of("check-drain"), Code.of("budget-never-allows")),
+    ):
         found = changes(an_earlier(said(code)), a_plan(unknown(whole, PLAN_OF)))
         assert ("not-known-any-more", code.name) in found and not any(what == "fixed" for what, _ in found)
 
@@ -75,18 +75,18 @@ def test_what_a_summed_up_command_judges_by_must_have_been_read_in_both() -> Non
 
 def test_of_a_drain_a_code_hides_only_its_own() -> None:
     plan = a_plan(unknown(Code.of("landing-unsure"), Subject("Cluster", "prod")))
-    assert ("fixed", Code.of("budget-never-allows").name) in changes(an_earlier(said(Code.of("budget-never-allows"))), plan)
+    assert ("fixed", "budget-never-allows") in changes(an_earlier(said(Code.of("budget-never-allows"))), plan)
     earlier = an_earlier(said(Code.of("landing-unsure")))
-    assert ("not-known-any-more", Code.of("landing-unsure").name) in changes(earlier, plan)
+    assert ("not-known-any-more", "landing-unsure") in changes(earlier, plan)
 
 
 def test_only_and_gate_and_symptom_of_either() -> None:
     earlier = an_earlier(said(Code.of("budget-never-allows")))
-    only = a_plan(wish=Wish(only=frozenset({Code.of("kubelet-skew").name})))
-    assert changes(earlier, only, only=[Code.of("kubelet-skew").name]) == [("not-judged-this-time", Code.of("budget-never-allows").name)]
-    assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", Code.of("budget-never-allows").name)]
+    only = a_plan(wish=Wish(only=frozenset({"kubelet-skew"})))
+    assert changes(earlier, only, only=["kubelet-skew"]) == [("not-judged-this-time", "budget-never-allows")]
+    assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", "budget-never-allows")]
     both = replace(earlier, options={"symptom": "dns"})
-    assert changes(both, a_plan(), symptom="dns") == [("fixed", Code.of("budget-never-allows").name)]
+    assert changes(both, a_plan(), symptom="dns") == [("fixed", "budget-never-allows")]
     narrow = an_earlier(options={"only": ["nodes-behind"]})
     assert against(narrow, a_plan(SKEW), {}).changes[0].why == "its check was not made"
 
@@ -101,7 +101,7 @@ def test_only_and_gate_and_symptom_of_either() -> None:
 )
 def test_manifests_that_are_not_named_are_not_judged(then: list[str], now: list[str], expected: str) -> None:
     earlier = an_earlier(said(Code.of("api-in-manifest"), "File"), options={"filename": then})
-    assert changes(earlier, a_plan(), filename=now) == [(expected, Code.of("api-in-manifest").name)]
+    assert changes(earlier, a_plan(), filename=now) == [(expected, "api-in-manifest")]
 
 
 def test_a_code_of_several_gates_is_not_judged_by_one_of_them() -> None:

@@ -35,7 +35,12 @@ def converted(*definitions: Definition, slices: tuple[EndpointSlice, ...] = (), 
 
 
 def test_groups_that_are_available() -> None:
-    assert found(Code.of("apiservice-down"), facts(api_services=[an_api("True"), ApiService("v1.", "", "v1", None, "True")])) == ()
+    assert (
+        found(
+            Code.of("apiservice-down"), facts(api_services=[an_api("True"), ApiService("v1.", "", "v1", None, "True")])
+        )
+        == ()
+    )
 
 
 def test_a_group_that_is_not() -> None:
@@ -113,7 +118,10 @@ def test_converters_that_were_not_read(resource: kinds.Resource) -> None:
 
 def test_a_converter_outside() -> None:
     outside = [Service("ops", "hook", "ExternalName")]
-    assert only(Code.of("crd-conversion"), converted(a_definition(converter=HOOK), services=outside)).status is Status.UNKNOWN
+    assert (
+        only(Code.of("crd-conversion"), converted(a_definition(converter=HOOK), services=outside)).status
+        is Status.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,4 +140,7 @@ def test_a_stored_version_that_ends(old: DefinedVersion, why: str) -> None:
 
 def test_versions_that_live() -> None:
     old = DefinedVersion("v1alpha1", True, deprecated=True)
-    assert found(Code.of("crd-stored-version"), facts(definitions=[a_definition(old, V1, BETA, stored=("v1beta1", "v1"))])) == ()
+    assert (
+        found(Code.of("crd-stored-version"), facts(definitions=[a_definition(old, V1, BETA, stored=("v1beta1", "v1"))]))
+        == ()
+    )

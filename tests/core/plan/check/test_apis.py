@@ -20,7 +20,6 @@ from kubectl_eksdoc.core.model.api_usage import (
 )
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.versions import Version
@@ -196,7 +195,9 @@ def test_what_follows_may_go_itself() -> None:
 
 
 def test_a_client_is_named_and_may_have_written_long_ago() -> None:
-    (finding,) = found(Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook")))
+    (finding,) = found(
+        Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook"))
+    )
     assert finding.severity is Severity.MEDIUM and "helm and policy-webhook wrote it" in finding.message
     assert any("until the same manager writes again" in each for each in finding.evidence)
     assert [each.text.split(".")[0] for each in finding.remedy] == [
@@ -207,7 +208,9 @@ def test_a_client_is_named_and_may_have_written_long_ago() -> None:
 
 def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
     older = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
-    (finding,) = found(Code.of("api-written"), a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early")))
+    (finding,) = found(
+        Code.of("api-written"), a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early"))
+    )
     assert finding.message.startswith("early wrote it in flowcontrol.apiserver.k8s.io/v1beta2, which Kubernetes 1.29")
     assert len([each for each in finding.evidence if each.startswith("managedFields")]) == 2
 
@@ -222,7 +225,9 @@ def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
     ],
 )
 def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, kept: bool) -> None:
-    (finding,) = found(Code.of("api-written"), a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept))
+    (finding,) = found(
+        Code.of("api-written"), a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept)
+    )
     assert (finding.status, finding.severity) == (Status.PASS, Severity.INFO)
     assert finding.message.startswith("written in flowcontrol.apiserver.k8s.io/v1beta3: ")
 
@@ -308,7 +313,9 @@ def test_releases_without_such_a_version_are_silent() -> None:
 
 
 def test_a_file_is_named_with_its_line_and_converted() -> None:
-    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),)))
+    (finding,) = found(
+        Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),))
+    )
     assert finding.evidence[0] == "deploy/-x y.yaml:12 ValidatingAdmissionPolicy shop/web"
     convert = "kubectl convert -f 'deploy/-x y.yaml' --output-version admissionregistration.k8s.io/v1"
     assert finding.remedy[0].command == convert

@@ -17,7 +17,12 @@ from kubectl_eksdoc.core.rules.upgrades.quotas import is_standard
 from tests.builders import pods
 from tests.core.plan.check.of_aws import DENIED, SUBNETS, a_group, eks, facts, find, nodes, one, text, told
 
-_QUOTAS = (Code.of("quota-vcpus-on-demand"), Code.of("quota-vcpus-spot"), Code.of("quota-gp3-storage"), Code.of("quota-nodes-per-group"))
+_QUOTAS = (
+    Code.of("quota-vcpus-on-demand"),
+    Code.of("quota-vcpus-spot"),
+    Code.of("quota-gp3-storage"),
+    Code.of("quota-nodes-per-group"),
+)
 ALL = (Code.of("subnet-addresses"), Code.of("subnet-addresses-nodes"), *_QUOTAS)
 
 
@@ -139,7 +144,9 @@ def test_nodes_of_one_group() -> None:
     many = told(a_group(size=445), quotas=quotas(NODES_PER_GROUP.code, 450))
     found = one(facts(many), Code.of("quota-nodes-per-group"))
     assert found.severity is Severity.HIGH and "445 nodes, its update adds up to 6" in found.message
-    assert not find(facts(told(a_group(size=444), quotas=quotas(NODES_PER_GROUP.code, 450))), Code.of("quota-nodes-per-group"))
+    assert not find(
+        facts(told(a_group(size=444), quotas=quotas(NODES_PER_GROUP.code, 450))), Code.of("quota-nodes-per-group")
+    )
     assert not find(facts(told(a_group(strategy="MINIMAL", size=450))), Code.of("quota-nodes-per-group"))
 
 
@@ -158,7 +165,10 @@ def test_how_many_come_first() -> None:
 def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:
     """Its subnets, how many nodes it has, and how its instances are bought."""
     assert one(facts(told(a_group(subnets=()))), Code.of("subnet-addresses-nodes")).status is Status.UNKNOWN
-    assert one(facts(told(a_group(size=None), a_group("green"))), Code.of("quota-nodes-per-group")).status is Status.UNKNOWN
+    assert (
+        one(facts(told(a_group(size=None), a_group("green"))), Code.of("quota-nodes-per-group")).status
+        is Status.UNKNOWN
+    )
     full = {each.code: Quota(each.code, 10.0, used=10.0) for each in QUOTAS}
     for code in (Code.of("quota-vcpus-on-demand"), Code.of("quota-vcpus-spot")):
         assert one(facts(told(a_group(capacity=""), quotas=full)), code).status is Status.FAIL

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Identity, NodeClass, NodePool
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -200,7 +199,11 @@ def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> N
 
 def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() -> None:
     stuck = Finding(
-        Code.of("budget-never-allows"), Severity.HIGH, Status.FAIL, Subject("PodDisruptionBudget", "web", "default"), "never"
+        Code.of("budget-never-allows"),
+        Severity.HIGH,
+        Status.FAIL,
+        Subject("PodDisruptionBudget", "web", "default"),
+        "never",
     )
     node = a_node("a", version=NEW, os_image=AL2023)
     budget: Budget = a_budget("web", allowed=0)
@@ -382,7 +385,9 @@ def found_at(gate: Gate | None, code: Any, subject: Subject) -> Check:
 
 
 def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> None:
-    check = found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("program-before-control-plane"), Subject("Deployment", "x", "y"))
+    check = found_at(
+        Gate.BEFORE_CONTROL_PLANE, Code.of("program-before-control-plane"), Subject("Deployment", "x", "y")
+    )
     plan = plan_check(healthy("1.35"), [check], Wish())
     waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
     assert waiting["Mend what stands against 1.34"] == 1

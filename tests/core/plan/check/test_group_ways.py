@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import way_of
@@ -23,7 +23,9 @@ AL2023 = "Amazon Linux 2023.7.20250609"
 
 
 def stuck(kind: str, name: str, namespace: str = "shop") -> Finding:
-    return Finding(Code.of("pod-stuck-terminating"), Severity.HIGH, Status.FAIL, Subject(kind, name, namespace), "it stays")
+    return Finding(
+        Code.of("pod-stuck-terminating"), Severity.HIGH, Status.FAIL, Subject(kind, name, namespace), "it stays"
+    )
 
 
 def given(*found: Finding, **cluster: Any) -> CheckFacts:

@@ -13,12 +13,17 @@ from kubectl_eksdoc.core.model.aws.insights import (
     InsightDetail,
     Misfit,
 )
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from tests.core.plan.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
 
-ALL = (Code.of("insight-error"), Code.of("insight-warning"), Code.of("insight-stale"), Code.of("insight-misconfiguration"))
+ALL = (
+    Code.of("insight-error"),
+    Code.of("insight-warning"),
+    Code.of("insight-stale"),
+    Code.of("insight-misconfiguration"),
+)
 
 CALLS = InsightDetail(
     "Use newer APIs.",
@@ -39,7 +44,9 @@ def test_nothing_is_found_where_all_pass(code) -> None:  # type: ignore[no-untyp
 
 
 def test_an_error_tells_each_client_and_when_it_clears() -> None:
-    found = one(facts(told(insights=(an_insight(status=ERROR, reason="used", detail=CALLS),))), Code.of("insight-error"))
+    found = one(
+        facts(told(insights=(an_insight(status=ERROR, reason="used", detail=CALLS),))), Code.of("insight-error")
+    )
     assert (found.severity, found.status) == (Severity.HIGH, Status.FAIL)
     assert str(found.subject) == "Kubelet version skew (1.34)" and found.message == "used"
     said = text(found)

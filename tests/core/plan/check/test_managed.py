@@ -28,7 +28,12 @@ from tests.core.plan.check.of_aws import (
     told,
 )
 
-ALL = (Code.of("nodegroup-health"), Code.of("nodegroup-update"), Code.of("nodegroup-template"), Code.of("nodegroup-release"))
+ALL = (
+    Code.of("nodegroup-health"),
+    Code.of("nodegroup-update"),
+    Code.of("nodegroup-template"),
+    Code.of("nodegroup-release"),
+)
 
 
 @pytest.mark.parametrize("code", ALL, ids=lambda each: each.name)
@@ -77,7 +82,9 @@ def held(**more: Any) -> dict[str, Any]:
 
 
 def why(aws: Any, **more: Any) -> Finding:
-    return next(each for each in find(facts(aws, **held(**more)), Code.of("nodegroup-update")) if each.status is Status.FAIL)
+    return next(
+        each for each in find(facts(aws, **held(**more)), Code.of("nodegroup-update")) if each.status is Status.FAIL
+    )
 
 
 def test_pods_that_hold_an_update_up_are_named() -> None:

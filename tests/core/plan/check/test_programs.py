@@ -175,7 +175,9 @@ def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
     assert "kube-proxy 1.33.3 is to be updated after the control plane has 1.34" in one.message
     there = with_program(f"{IMAGES}/eks/kube-proxy:v1.34.0-eksbuild.1", "1.33", "1.34")
     assert statuses(there, Code.of("program-after")) == []
-    (due,) = found(with_program(f"{IMAGES}/eks/kube-proxy:v1.33.0-eksbuild.1", "1.34", "1.34"), Code.of("program-after"))
+    (due,) = found(
+        with_program(f"{IMAGES}/eks/kube-proxy:v1.33.0-eksbuild.1", "1.34", "1.34"), Code.of("program-after")
+    )
     assert "is to be updated now that the control plane has 1.34" in due.message
     assert "before the next upgrade" in due.remedy[0].text
 
@@ -194,7 +196,9 @@ def test_what_is_not_known_of_a_program(image: str, status: list[str]) -> None:
 
 
 def test_what_has_ended_does_not_count() -> None:
-    assert statuses(with_program(f"{KARPENTER}:1.5.0", phase="Succeeded"), Code.of("program-before-control-plane")) == []
+    assert (
+        statuses(with_program(f"{KARPENTER}:1.5.0", phase="Succeeded"), Code.of("program-before-control-plane")) == []
+    )
 
 
 def test_offered_here_fits_both() -> None:

@@ -175,7 +175,9 @@ def test_pods_that_run_with_a_socket_that_must_be_there_have_one() -> None:
 
 def test_a_docker_that_somebody_brought() -> None:
     given_nodes = [a_node(runtime="docker://26.1.0"), a_node("b", runtime="containerd://1.7.27")]
-    finding = only(Code.of("runtime-socket"), facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())]))
+    finding = only(
+        Code.of("runtime-socket"), facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())])
+    )
     assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether new nodes have Docker, too")
 
 
@@ -262,7 +264,11 @@ def test_containerd_that_will_do() -> None:
 def test_nodes_that_are_past_docker_are_believed_more_than_a_control_plane_before_it() -> None:
     """It never runs behind its nodes; what a node says of itself is nearer."""
     mount = [a_workload("Deployment/x", host=host(SOCK, "Socket"))]
-    (finding,) = found(Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="v1.24.1")], workloads=mount))
+    (finding,) = found(
+        Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="v1.24.1")], workloads=mount)
+    )
     assert finding.severity is not Severity.CRITICAL
-    (finding,) = found(Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="")], workloads=mount))
+    (finding,) = found(
+        Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="")], workloads=mount)
+    )
     assert finding.severity is Severity.CRITICAL

@@ -16,7 +16,13 @@ from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from tests.builders import a_node, a_pod
 from tests.core.plan.check.healthy import IMAGES, a_healthy_cluster, a_program, found, healthy, statuses
 
-ALL = (Code.of("kubelet-skew"), Code.of("kubelet-newer"), Code.of("nodes-behind"), Code.of("fargate-restart"), Code.of("kube-proxy-skew"))
+ALL = (
+    Code.of("kubelet-skew"),
+    Code.of("kubelet-newer"),
+    Code.of("nodes-behind"),
+    Code.of("fargate-restart"),
+    Code.of("kube-proxy-skew"),
+)
 UNREAD: Any = {"unread": [kinds.NODES, kinds.PODS], "nodes": (), "pods": ()}
 
 
@@ -113,9 +119,9 @@ def test_kube_proxy_against_both_sides(tag: str, said: list[str]) -> None:
 
 def test_a_mirror_under_another_name_is_not_known() -> None:
     proxy = a_program("kp", "registry.example/mirror/kp:v9", labels={"k8s-app": "kube-proxy"})
-    assert statuses(of(healthy(), pods=[replace(proxy, calls=Calls(images=("x/kp:v9",)))]), Code.of("kube-proxy-skew")) == [
-        "unknown"
-    ]
+    assert statuses(
+        of(healthy(), pods=[replace(proxy, calls=Calls(images=("x/kp:v9",)))]), Code.of("kube-proxy-skew")
+    ) == ["unknown"]
 
 
 @pytest.mark.parametrize("code", [Code.of("kubelet-skew"), Code.of("kubelet-newer"), Code.of("nodes-behind")])

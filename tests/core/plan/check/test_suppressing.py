@@ -58,8 +58,8 @@ def test_one_that_matches_nothing_is_noted() -> None:
 
 
 def test_one_of_a_code_that_nobody_looked_for_is_not_called_needless() -> None:
-    assert planned(Suppression(Code.of("check-addon-unfit").name, "why", TODAY)).notes == ()
-    wish = Wish(only=frozenset([Code.of("check-addon-unfit").name]))
+    assert planned(Suppression("check-addon-unfit", "why", TODAY)).notes == ()
+    wish = Wish(only=frozenset(["check-addon-unfit"]))
     assert planned(replace(RULE, name="red"), wish=wish).notes == ()
 
 

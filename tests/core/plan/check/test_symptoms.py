@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
@@ -123,8 +121,8 @@ def test_the_remedy_with_a_command_is_proposed_and_its_way_back() -> None:
 def test_the_tables_have_each_cause_that_the_plans_of_others_find() -> None:
     assert {code.name for code in Code.of_area("dns")} <= set(codes_of(Symptom.DNS))
     assert {code.name for code in Code.of_area("imds")} <= set(codes_of(Symptom.CREDENTIALS))
-    assert Code.of("interruption-queue").name in codes_of(Symptom.DNS)
-    assert Code.of("check-addon-health").name in codes_of(Symptom.DNS)
+    assert "interruption-queue" in codes_of(Symptom.DNS)
+    assert "check-addon-health" in codes_of(Symptom.DNS)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,10 @@ def test_workloads_with_a_budget_or_one_replica_or_of_other_kinds() -> None:
     workloads = [replicated("web"), replicated("one", 1), replicated("db", kind="ReplicaSet")]
     assert found(Code.of("budget-missing"), facts(workloads=workloads, budgets=[a_budget("web", "shop")])) == ()
     everything = a_budget("all", "shop", selector="app")
-    assert found(Code.of("budget-missing"), facts(workloads=[replicated("web"), replicated("db")], budgets=[everything])) == ()
+    assert (
+        found(Code.of("budget-missing"), facts(workloads=[replicated("web"), replicated("db")], budgets=[everything]))
+        == ()
+    )
 
 
 def test_all_without_one_are_told_in_one_finding() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Namespace
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service, Webhook, WebhookRule
 from kubectl_eksdoc.core.model.selectors import parse

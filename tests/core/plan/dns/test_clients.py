@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.dns.deployed import KUBE_PROXY
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
@@ -29,7 +29,9 @@ def found(of: Doc | Absent | Unknown, local: Sequence[str] = ()) -> list[Finding
     more = [a_pod(f"cache-{node}", "kube-system", node=node, labels=labels) for node in local]
     made = facts(pods=(*PODS, *more))
     plan = plan_dns(replace(made, objects={**made.objects, KUBE_PROXY: of}))
-    return [each for each in plan.findings if each.code is Code.of("dns-kept-flows") or each.subject.name == KUBE_PROXY.name]
+    return [
+        each for each in plan.findings if each.code is Code.of("dns-kept-flows") or each.subject.name == KUBE_PROXY.name
+    ]
 
 
 @pytest.mark.parametrize(("more", "seconds"), [("", 300), ("  udpTimeout: 0s\n", 300), ("  udpTimeout: 10s\n", 10)])

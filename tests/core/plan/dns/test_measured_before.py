@@ -26,7 +26,9 @@ def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(written: str, 
     doc["metadata"]["managedFields"][0]["time"] = written
     cluster = replace(found.cluster, observed_at=WHEN)
     plan = plan_dns(replace(found, cluster=cluster, measured=Propagation(7, len(cluster.nodes), WHEN)))
-    assert [each.code for each in plan.findings if each.code is Code.of("dns-lameduck-short")] == [Code.of("dns-lameduck-short")] * short
+    assert [each.code for each in plan.findings if each.code is Code.of("dns-lameduck-short")] == [
+        Code.of("dns-lameduck-short")
+    ] * short
 
 
 @pytest.mark.parametrize(("seconds", "days", "short"), [(7, 0, False), (15, 0, True), (7, 100, True), (7, -1, True)])
@@ -41,4 +43,6 @@ def test_a_measurement_of_another_time_or_of_a_hook_that_is_gone_shows_nothing(
     cluster = replace(found.cluster, observed_at=WHEN)
     measured = Propagation(seconds, len(cluster.nodes), WHEN - timedelta(days=days))
     plan = plan_dns(replace(found, cluster=cluster, measured=measured))
-    assert [each.code for each in plan.findings if each.code is Code.of("dns-lameduck-short")] == [Code.of("dns-lameduck-short")] * short
+    assert [each.code for each in plan.findings if each.code is Code.of("dns-lameduck-short")] == [
+        Code.of("dns-lameduck-short")
+    ] * short

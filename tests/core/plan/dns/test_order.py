@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Absent
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.pods import Container
 from kubectl_eksdoc.core.plan.dns.deployed import inside, logs_of

@@ -21,8 +21,7 @@ from kubectl_eksdoc.core.plan.drain.policy import ALL, ZONE, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.sim.course import PATIENCE
 from tests.builders import a_budget, a_cluster, a_pod
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, left, target
+from tests.core.plan.drain.planning import codes, finding, left, target
 from tests.core.plan.drain.small_clusters import (
     ZONE_KEY,
     App,

@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.model.workloads import Autoscaler
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, ago, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import WEB, finding, headroom, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import WEB, codes, finding, headroom, plan_of, target, verdict_of
 
 
 def web(replicas: int, **more: object) -> tuple[object, ...]:

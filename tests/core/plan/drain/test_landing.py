@@ -20,8 +20,7 @@ from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, 
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_workload
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, left, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import codes, finding, left, plan_of, target, verdict_of
 
 GIB = 1 << 30
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from tests.builders import a_budget, a_cluster, a_node, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import WEB, plan_of, target
+from tests.core.plan.drain.planning import WEB, codes, plan_of, target
 
 SAID = "dump.json: Pod default/odd: Expected `int | null`, got `str` - at `$.spec.priority`"
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Status
@@ -15,7 +14,10 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
 from tests.core.plan.drain.planning import finding, plan_of, verdict_of
 
-ASKED_AS = {Code.of("pod-daemonset"): Code.of("pod-daemonset-missing"), Code.of("job-would-fail"): Code.of("job-loses-work")}
+ASKED_AS = {
+    Code.of("pod-daemonset"): Code.of("pod-daemonset-missing"),
+    Code.of("job-would-fail"): Code.of("job-loses-work"),
+}
 """Codes whose question is one with another's: that one is unknown for both. All on budgets are POD_BUDGET's."""
 
 WITHOUT_PLAN = (kinds.PODS, kinds.NODES)

@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import check_deleted
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, headroom, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import codes, finding, headroom, plan_of, target, verdict_of
 
 NEVER = a_budget(min_available=1, allowed=0, expected=1)
 

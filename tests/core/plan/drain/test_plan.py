@@ -25,8 +25,7 @@ from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import Scales
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
 from tests.examples import examples
 
 BARE = a_pod("bare", owner=None)

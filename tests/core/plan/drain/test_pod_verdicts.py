@@ -37,8 +37,7 @@ from tests.builders import (
     an_owner,
     pods,
 )
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import WEB, finding, left, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import WEB, codes, finding, left, plan_of, target, verdict_of
 
 EMPTY_DIR = a_pod(volumes=(an_emptydir(),))
 BARE = a_pod("bare", owner=None)

@@ -18,8 +18,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, DrainPlan
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, plan_of, verdict_of
+from tests.core.plan.drain.planning import codes, finding, plan_of, verdict_of
 
 GIB = 1 << 30
 POOL = {"karpenter.sh/nodepool": "general"}

@@ -29,8 +29,7 @@ from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload, ago, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, headroom, left, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import codes, finding, headroom, left, plan_of, target, verdict_of
 from tests.core.plan.drain.small_clusters import small, targets_of
 
 SURGES = DrainPolicy(surge_singles=True)

@@ -13,8 +13,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from tests.builders import a_budget, a_node, a_pod, a_workload, ago, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import finding, plan_of
+from tests.core.plan.drain.planning import codes, finding, plan_of
 
 
 def slow_of(plan: DrainPlan) -> tuple[SlowNode, ...]:

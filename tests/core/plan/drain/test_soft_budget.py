@@ -9,8 +9,7 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.render.drain.verdict import estimate_lines
 from kubectl_eksdoc.render.drain.view import DrainView
 from tests.builders import a_budget, a_cluster, a_job, a_pod, a_workload, pods
-from kubectl_eksdoc.core.model.codes import Code
-from tests.core.plan.drain.planning import plan_of
+from tests.core.plan.drain.planning import codes, plan_of
 
 
 def softly(percent: int | None, replicas: int = 8, **facts: object) -> DrainPlan:

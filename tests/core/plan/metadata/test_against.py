@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.metadata.plan import against
@@ -17,9 +16,7 @@ from tests.render.metadata.made import plan
 
 PLAN = plan(2)
 CLUSTER = PLAN.facts.cluster
-GONE = FindingOutline(
-    Code.of("imds-pods-broken").name, Subject("Deployment", "gone", "shop"), Severity.HIGH, Status.FAIL, "2 pods"
-)
+GONE = FindingOutline("imds-pods-broken", Subject("Deployment", "gone", "shop"), Severity.HIGH, Status.FAIL, "2 pods")
 
 
 def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding) -> list[str]:

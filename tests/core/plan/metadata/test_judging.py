@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Status, When
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.affected import Inside
@@ -30,7 +30,9 @@ def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
     of.inside = {pod.key: Inside(Started(("--cloud-provider=aws",))) for pod in of.pods}
-    return tuple(each for each in plan_metadata(of.facts(), hops).findings if each.code is Code.of("imds-pods-will-break"))
+    return tuple(
+        each for each in plan_metadata(of.facts(), hops).findings if each.code is Code.of("imds-pods-will-break")
+    )
 
 
 def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:

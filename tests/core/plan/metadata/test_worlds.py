@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
@@ -76,9 +76,9 @@ def test_with_a_symptom_or_a_failure_it_is_no_pass(failing: bool) -> None:
     world = hardened()
     world.pods = [pod("web", "shop/web:1", ready=not failing), *world.pods[:1]]
     found = told(of(world))
-    assert (Code.of("imds-pods-unread").name in found) is failing
+    assert ("imds-pods-unread" in found) is failing
     world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
-    assert found.keys() != told(of(world)).keys() and Code.of("imds-pods-broken").name in told(of(world))
+    assert found.keys() != told(of(world)).keys() and "imds-pods-broken" in told(of(world))
 
 
 def test_who_names_another_cause_of_its_failure_is_no_finding() -> None:
@@ -93,11 +93,11 @@ def test_a_disabled_endpoint_is_lost_to_the_network_of_the_host_as_well() -> Non
     world = cloud("own template", options=TWO, said=SaidOptions("required", 2, False))
     agent = Calls(True, images=("amazon-k8s-cni:v1.19.0",))
     world.pods = [a_pod("aws-node", node="n0", calls=agent, owner="DaemonSet/aws-node", ready=True)]
-    found = told(of(world))[Code.of("imds-pods-will-break").name]
+    found = told(of(world))["imds-pods-will-break"]
     assert found.status is Status.FAIL and "its endpoint is disabled" in found.message
     assert of(cloud("own template", options=TWO, said=SaidOptions("required", 2))).findings == ()
     world.templates = cloud("own template").templates
-    assert Code.of("imds-pods-will-break").name not in told(of(world)), "one hop is enough for it"
+    assert "imds-pods-will-break" not in told(of(world)), "one hop is enough for it"
 
 
 def test_what_was_read_of_one_replica_holds_in_other_groups() -> None:
@@ -122,7 +122,7 @@ def moving() -> Cloud:
 def test_a_group_of_al2_says_whom_its_successor_cuts_off() -> None:
     world = moving()
     assert [each.name for each in worth_a_look(world.facts(), 2)] == ["lbc"], "no other is looked into"
-    found = told(of(world))[Code.of("imds-successor").name]
+    found = told(of(world))["imds-successor"]
     assert (found.status, found.severity, found.subject.name) == (Status.FAIL, Severity.HIGH, "blue")
     assert "1 pod would break there (default/lbc-1)" in found.message or "lbc" in found.message
     world.inside = {world.pods[0].key: Inside(WHOLE)}
@@ -139,7 +139,7 @@ def test_what_is_assumed_of_the_next_nodes_names_who_breaks(text: str) -> None:
     assert group.alike.here.reach is Reach.REACHABLE and group.alike.later.reach is Reach.CUT_OFF
     assert [each.pod.name for each in group.of(Effect.WILL_BREAK)] == ["lbc"]
     found = told(plan)
-    assert Code.of("imds-next-differs").name not in found and Code.of("imds-successor").name not in found
+    assert "imds-next-differs" not in found and "imds-successor" not in found
     ways = [fix.name for _, choice in offered(plan, plan.facts.cluster, "vpc-1") for fix in choice.fixes]
     assert set(ways) <= {CONTROLLER_FLAGS, OWN_ROLE} and ways, "nodes are not changed for what is only assumed"
 
@@ -148,7 +148,7 @@ def test_what_is_broken_now_is_not_by_what_is_assumed() -> None:
     world = cloud("managed")
     world.pods = [pod("lbc", LBC, ready=False)]
     world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
-    found = told(of(world, Assumed(tokens="optional")))[Code.of("imds-pods-broken").name]
+    found = told(of(world, Assumed(tokens="optional")))["imds-pods-broken"]
     assert "nodes: blue (1)" in found.evidence and "assumption" not in str(found)
 
 
@@ -157,7 +157,7 @@ def test_the_role_of_a_node_is_no_way_out_of_a_broken_role(role: RoleBy, command
     world = cloud("managed")
     world.pods = [pod("app", "own/app:1", role, ready=False)]
     world.inside = {world.pods[0].key: Inside(Started(), read("no EC2 IMDS role found").symptom)}
-    remedies = told(of(world))[Code.of("imds-pods-broken").name].remedy
+    remedies = told(of(world))["imds-pods-broken"].remedy
     assert sum("instance-options" in each.command for each in remedies) == commands
     plan = of(world)
     ways = {fix.name for _, choice in offered(plan, plan.facts.cluster) for fix in choice.fixes}
@@ -169,7 +169,7 @@ def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
     world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
     world.inside = {each.key: Inside(unknown=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
     assert [each.code for each in of(world).findings if each.status is Status.UNKNOWN] == [Code.of("imds-pods-unread")]
-    assert told(of(world))[Code.of("imds-pods-unread").name].message.startswith("2 pods could not be looked into")
+    assert told(of(world))["imds-pods-unread"].message.startswith("2 pods could not be looked into")
 
 
 def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:
@@ -177,18 +177,22 @@ def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:
     world.pods = [pod("web", "shop/web:1")]
     world.groups["blue"] = AL2
     found = told(of(world, Assumed(tokens="required")))
-    assert found[Code.of("imds-tokens-required").name].status is Status.UNKNOWN
-    assert "MetadataNoToken" in found[Code.of("imds-tokens-required").name].remedy[0].text
-    assert Code.of("imds-tokens-required").name not in told(of(world))
+    assert found["imds-tokens-required"].status is Status.UNKNOWN
+    assert "MetadataNoToken" in found["imds-tokens-required"].remedy[0].text
+    assert "imds-tokens-required" not in told(of(world))
 
 
 def test_an_account_that_enforces_tokens_launches_no_node_with_optional_ones() -> None:
     world = cloud("managed", "own template", options=OLD, said=SaidOptions("optional", 2))
     facts = world.facts()
     told = replace(facts.told, account=SaidOptions("required", 2, enforced=True))
-    found = [each for each in plan_metadata(replace(facts, told=told), 2).findings if each.code is Code.of("imds-launch-refused")]
+    found = [
+        each
+        for each in plan_metadata(replace(facts, told=told), 2).findings
+        if each.code is Code.of("imds-launch-refused")
+    ]
     assert [(each.subject.name, each.status, each.severity) for each in found] == [("own", Status.FAIL, Severity.HIGH)]
-    assert Code.of("imds-launch-refused").name not in {each.code.name for each in of(world).findings}
+    assert "imds-launch-refused" not in {each.code.name for each in of(world).findings}
 
 
 def test_one_missing_right_is_one_finding() -> None:
@@ -207,7 +211,7 @@ def test_a_log_counts_where_ec2_says_nothing() -> None:
     world.pods = [pod("lbc", LBC, ready=False), pod("web", "shop/web:1", ready=False), pod("fine", "shop/web:1")]
     assert [each.name for each in worth_a_look(world.facts(), 2)] == ["lbc", "web"]
     world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
-    assert told(of(world))[Code.of("imds-pods-broken").name].status is Status.FAIL
+    assert told(of(world))["imds-pods-broken"].status is Status.FAIL
 
 
 def test_a_node_of_no_auto_scaling_group_has_no_next_one() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
@@ -16,10 +15,20 @@ from kubectl_eksdoc.core.plan.check.registry import chosen, kinds_of
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 
-CODES = (
-    *(each for each in vars(extensions).values() if isinstance(each, Code)),
-    *(each for each in vars(runtime).values() if isinstance(each, Code)),
-    *(each for each in vars(workloads).values() if isinstance(each, Code)),
+CODES = tuple(
+    Code.of(name)
+    for name in (
+        "webhook-down",
+        "webhook-catches-all",
+        "apiservice-down",
+        "crd-conversion",
+        "crd-stored-version",
+        "runtime-socket",
+        "runtime-docker",
+        "runtime-version",
+        "pods-bouncing",
+        "budget-missing",
+    )
 )
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Named, named
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
@@ -73,7 +71,9 @@ def _of_update(found: Aftermath) -> Iterator[Finding]:
         yield _unknown(Code.of("addon-update-untold"), addon, message, (), "how the update ends")
     if isinstance(history, UpdateHistory) and history.unseen and _may_be_older(update, history, found):
         message = f"EKS lists {history.unseen} more updates of {name} in no promised order: one may be later"
-        yield _unknown(Code.of("addon-update-untold"), addon, message, ("only the first few were asked for",), "the other updates")
+        yield _unknown(
+            Code.of("addon-update-untold"), addon, message, ("only the first few were asked for",), "the other updates"
+        )
 
 
 def _may_be_older(update: Update, history: UpdateHistory, found: Aftermath) -> bool:
@@ -151,10 +151,17 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
     )
     if at_risk:
         text = f"{message}; {now}, and nothing keeps it: the next update with OVERWRITE takes it again"
-        yield _fails(Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow)
+        yield _fails(
+            Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow
+        )
     else:
         yield Finding(
-            Code.of("addon-field-lost"), Severity.LOW, Status.PASS, _subject(change.field.of), f"{message}; {now}", evidence
+            Code.of("addon-field-lost"),
+            Severity.LOW,
+            Status.PASS,
+            _subject(change.field.of),
+            f"{message}; {now}",
+            evidence,
         )
 
 
@@ -223,7 +230,13 @@ def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
     severity = Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW
     remedy = Remedy("compare it with what you keep of it yourself; whatever was lost, set it by configuration values")
     return _unknown(
-        Code.of("addon-change-untold"), _subject(kept.of), message, tuple(texts), "what was there before", severity, (remedy,)
+        Code.of("addon-change-untold"),
+        _subject(kept.of),
+        message,
+        tuple(texts),
+        "what was there before",
+        severity,
+        (remedy,),
     )
 
 
@@ -233,13 +246,17 @@ def _of_pods(rule: Recreating) -> Iterator[Finding]:
     if isinstance(rule.pods, Unknown):
         message = f"whether pods must be recreated for {calls(rule.field)} is not known"
         evidence = source if rule.pods.why in source else (*source, rule.pods.why)
-        yield _unknown(Code.of("addon-pods-to-recreate"), subject, message, evidence, rule.pods.missing or rule.pods.why)
+        yield _unknown(
+            Code.of("addon-pods-to-recreate"), subject, message, evidence, rule.pods.missing or rule.pods.why
+        )
     elif rule.pods:
         some = ", ".join(rule.pods[:_TOLD]) + (f" and {len(rule.pods) - _TOLD} more" if len(rule.pods) > _TOLD else "")
         what = "this pod" if len(rule.pods) == 1 else f"these {len(rule.pods)} pods"
         message = f"recreate {what} when {calls(rule.field)} is back: {some}"
         remedy = Remedy("delete them one by one, as their budgets allow: kubectl drain and evictions respect those")
-        yield Finding(Code.of("addon-pods-to-recreate"), Severity.HIGH, Status.FAIL, subject, message, source, (remedy,))
+        yield Finding(
+            Code.of("addon-pods-to-recreate"), Severity.HIGH, Status.FAIL, subject, message, source, (remedy,)
+        )
 
 
 def _fails(

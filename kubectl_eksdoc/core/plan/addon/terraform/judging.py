@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, in_order
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
@@ -48,7 +48,13 @@ def unjudged(change: Change, *findings: Finding) -> Judged:
 def refused(change: Change, message: str, *remedies: Remedy) -> Finding:
     """EKS refuses what is asked for."""
     return Finding(
-        Code.of("addon-terraform-clash"), Severity.HIGH, Status.FAIL, change.subject, message, (change.evidence,), remedies
+        Code.of("addon-terraform-clash"),
+        Severity.HIGH,
+        Status.FAIL,
+        change.subject,
+        message,
+        (change.evidence,),
+        remedies,
     )
 
 

@@ -82,4 +82,6 @@ def _deleted(change: Change) -> Finding:
 
 def _finding(change: Change, severity: Severity, message: str, evidence: tuple[str, ...], *remedies: Remedy) -> Finding:
     who = f"Terraform: {change.request.address}, {change.request.kind.value}"
-    return Finding(Code.of("addon-terraform-removes"), severity, Status.FAIL, change.subject, message, (*evidence, who), remedies)
+    return Finding(
+        Code.of("addon-terraform-removes"), severity, Status.FAIL, change.subject, message, (*evidence, who), remedies
+    )

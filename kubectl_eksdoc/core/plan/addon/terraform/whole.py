@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan
 from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest
@@ -110,7 +110,14 @@ def _names(resource: AddonResource, addon: str) -> bool:
 def _open(plan: TerraformPlan, message: str, missing: str, remedy: Remedy) -> Finding:
     subject = Subject("TerraformPlan", plan.file)
     return Finding(
-        Code.of("addon-terraform-unknown"), Severity.HIGH, Status.UNKNOWN, subject, message, (), (remedy,), missing=missing
+        Code.of("addon-terraform-unknown"),
+        Severity.HIGH,
+        Status.UNKNOWN,
+        subject,
+        message,
+        (),
+        (remedy,),
+        missing=missing,
     )
 
 

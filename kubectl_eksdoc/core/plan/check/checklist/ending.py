@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.model.nodes import NodeOwner
@@ -70,5 +69,5 @@ def verified(facts: CheckFacts) -> Iterator[Step]:
         (check("--target", target, "--gate", "after"), check("--target", target)),
         "both exit with 0",
         at=facts.way.target,
-        codes=() if facts.way.steps else (Code.of("nodes-behind").name,),
+        codes=() if facts.way.steps else ("nodes-behind",),
     )

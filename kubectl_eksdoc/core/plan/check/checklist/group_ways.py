@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.budgets import Budget
@@ -32,7 +31,7 @@ _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, Up
 MINUTES = 15
 """So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
 
-_STUCK = STOP | {Code.of("node-slow").name}
+_STUCK = STOP | {"node-slow"}
 """What EKS would wait for in vain. It does not know annotations by which owners ask not to be disrupted."""
 
 

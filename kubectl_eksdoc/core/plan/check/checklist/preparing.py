@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.knowledge import Source
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
@@ -59,9 +58,9 @@ def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
         Phase.PREPARE,
         "Read what the release notes on the way warn of",
         "some warnings concern what nothing here can see",
-        (check("--target", target, "--only", Code.of("release-note").name, "-o", "wide"),),
+        (check("--target", target, "--only", "release-note", "-o", "wide"),),
         "each was read by whoever it concerns",
-        codes=(Code.of("release-note").name,),
+        codes=("release-note",),
     )
     yield Step(
         Phase.PREPARE,

@@ -10,7 +10,6 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.capacity import Subnet
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject

@@ -9,7 +9,6 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release, Unread
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_namespace, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.plan.check.checking import cluster_of, unknown
@@ -37,7 +36,9 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
     """What goes on the way, and what could not be read."""
     releases = facts.api.releases
     if isinstance(releases, Unknown):
-        yield unknown(Code.of("api-in-helm"), cluster_of(facts), "which API versions the releases of Helm use", releases)
+        yield unknown(
+            Code.of("api-in-helm"), cluster_of(facts), "which API versions the releases of Helm use", releases
+        )
         return
     for each in releases:
         if isinstance(each.manifest, Unknown):
@@ -154,7 +155,9 @@ def _in_file(
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
     remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
-    return Finding(Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies)
+    return Finding(
+        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies
+    )
 
 
 def _shown(documents: list[Document], said: Callable[[Document], str]) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.core.model.asked import NOT_ASKED, Confidence, Unknown
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -199,7 +199,9 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
     names = ", ".join(resource.full_name for resource, _ in missing)
     rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
     what = f"in which version the objects of {len(missing)} resources were applied last"
-    found = unknown(Code.of("api-refused-today"), cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW)
+    found = unknown(
+        Code.of("api-refused-today"), cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW
+    )
     return replace(found, evidence=(names,), missing=rights or names)
 
 

@@ -48,7 +48,12 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     if goes and not found and not told.unread:
         message = f"the API server that answered has had no request for an API that goes up to {in_words(way.target)}"
         yield Finding(
-            Code.of("api-requested"), Severity.INFO, Status.PASS, cluster_of(facts), message, (CAVEAT, str(CAVEAT_SOURCE))
+            Code.of("api-requested"),
+            Severity.INFO,
+            Status.PASS,
+            cluster_of(facts),
+            message,
+            (CAVEAT, str(CAVEAT_SOURCE)),
         )
 
 

@@ -69,7 +69,9 @@ def _conversions(facts: CheckFacts) -> Iterator[Finding]:
         if not converter.service:
             where = converter.url or "nobody at all"
             told = Unknown(f"its webhook is at {where}, which cannot be looked at from here")
-            yield unknown(Code.of("crd-conversion"), _subject(each), "whether somebody converts it", told, Severity.INFO)
+            yield unknown(
+                Code.of("crd-conversion"), _subject(each), "whether somebody converts it", told, Severity.INFO
+            )
             continue
         why = behind.why_down(converter.namespace, converter.service)
         if isinstance(why, Unknown):
@@ -143,7 +145,25 @@ def _subject(each: Definition) -> Subject:
 
 
 CHECKS = (
-    Check((Code.of("apiservice-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _groups, Code.of("apiservice-down").needs),
-    Check((Code.of("crd-conversion"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _conversions, Code.of("crd-conversion").needs),
-    Check((Code.of("crd-stored-version"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _stored, Code.of("crd-stored-version").needs),
+    Check(
+        (Code.of("apiservice-down"),),
+        Area.EXTENSIONS,
+        Gate.BEFORE_CONTROL_PLANE,
+        _groups,
+        Code.of("apiservice-down").needs,
+    ),
+    Check(
+        (Code.of("crd-conversion"),),
+        Area.EXTENSIONS,
+        Gate.BEFORE_CONTROL_PLANE,
+        _conversions,
+        Code.of("crd-conversion").needs,
+    ),
+    Check(
+        (Code.of("crd-stored-version"),),
+        Area.EXTENSIONS,
+        Gate.BEFORE_CONTROL_PLANE,
+        _stored,
+        Code.of("crd-stored-version").needs,
+    ),
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node
@@ -40,7 +40,9 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
             continue
         found = standing(history)
         if found.unknown is not None:
-            yield unknown(Code.of("nodegroup-update"), subject(name), "how one of its latest updates went", found.unknown)
+            yield unknown(
+                Code.of("nodegroup-update"), subject(name), "how one of its latest updates went", found.unknown
+            )
         for each in found.under_way:
             yield _under_way(facts, name, each)
         if found.failed is not None:
@@ -132,4 +134,6 @@ def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
     return [node for node in ours if node.name in words] or ours
 
 
-CHECKS = (Check((Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),)
+CHECKS = (
+    Check((Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),
+)

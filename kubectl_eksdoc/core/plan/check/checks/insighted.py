@@ -9,7 +9,6 @@ from functools import partial
 from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.core.model.codes import Code

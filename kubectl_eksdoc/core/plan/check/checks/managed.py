@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When

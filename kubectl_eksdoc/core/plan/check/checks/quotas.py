@@ -12,7 +12,6 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import capacity as told
 from kubectl_eksdoc.core.model.aws.capacity import Quota, QuotaOf, Subnet
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
@@ -284,7 +284,9 @@ _ENDS = {
 
 
 def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
-    yield from unread(facts, Code.of("runtime-docker"), "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL)
+    yield from unread(
+        facts, Code.of("runtime-docker"), "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL
+    )
     if facts.way.target < DOCKERSHIM_ENDS:
         return
     for group in groups(facts.cluster.nodes):
@@ -324,7 +326,9 @@ def _versions(facts: CheckFacts) -> Iterator[Finding]:
             yield _too_old(facts, group, old)
         if strange := by_fit[Fit.UNKNOWN]:
             told = Unknown(f"{named([node for node, _ in strange])}: {strange[0][1].why}")
-            yield unknown(Code.of("runtime-version"), group.subject, "whether its container runtime will do", told, Severity.LOW)
+            yield unknown(
+                Code.of("runtime-version"), group.subject, "whether its container runtime will do", told, Severity.LOW
+            )
 
 
 def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -> Finding:
@@ -350,6 +354,8 @@ def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -
 
 CHECKS = (
     Check((Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs),
-    Check((Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs),
+    Check(
+        (Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs
+    ),
     Check((Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs),
 )

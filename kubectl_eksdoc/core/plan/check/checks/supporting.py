@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import date
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -45,7 +45,13 @@ def _ends(facts: CheckFacts) -> Iterator[Finding]:
     told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {number(days, 'day')}"
     if isinstance(ending, Unknown):
         yield Finding(
-            Code.of("support-ends"), severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why), _ONWARD
+            Code.of("support-ends"),
+            severity,
+            Status.FAIL,
+            cluster_of(facts),
+            told,
+            (*_whence(found), ending.why),
+            _ONWARD,
         )
         return
     billed = f", about ${EXTRA_A_MONTH:.0f} a month more" if ending.what is End.EXTENDED_BILLING else ""

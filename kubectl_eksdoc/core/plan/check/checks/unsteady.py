@@ -181,5 +181,7 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
 
 CHECKS = (
     Check((Code.of("pods-bouncing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _bouncing, Code.of("pods-bouncing").needs),
-    Check((Code.of("budget-missing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, Code.of("budget-missing").needs),
+    Check(
+        (Code.of("budget-missing"),), Area.DISRUPTION, Gate.BEFORE_NODES, _unguarded, Code.of("budget-missing").needs
+    ),
 )

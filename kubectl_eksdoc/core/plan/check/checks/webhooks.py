@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -234,5 +234,11 @@ def _subject(hook: Webhook) -> Subject:
 
 CHECKS = (
     Check((Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs),
-    Check((Code.of("webhook-catches-all"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _catching, Code.of("webhook-catches-all").needs),
+    Check(
+        (Code.of("webhook-catches-all"),),
+        Area.EXTENSIONS,
+        Gate.BEFORE_CONTROL_PLANE,
+        _catching,
+        Code.of("webhook-catches-all").needs,
+    ),
 )

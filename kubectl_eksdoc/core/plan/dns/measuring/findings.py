@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.coredns import (
     KEPT,
     NAME,
@@ -149,7 +149,9 @@ def findings_of(plan: MeasurePlan, measured: Measured) -> tuple[Finding, ...]:
     found += _not_done(plan, measured)
     if measured.not_removed or measured.left:
         namespace = plan.manner.namespace
-        found.append(left_finding(Code.of("dns-measure-left"), measured.owner, namespace, measured.left, measured.not_removed))
+        found.append(
+            left_finding(Code.of("dns-measure-left"), measured.owner, namespace, measured.left, measured.not_removed)
+        )
     return in_order(found)
 
 
@@ -304,7 +306,9 @@ def _not_done(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
 
 
 def _unknown(message: str, missing: str, evidence: tuple[str, ...] = ()) -> Finding:
-    return Finding(Code.of("dns-not-measured"), Severity.MEDIUM, Status.UNKNOWN, _SERVICE, message, evidence, (_AGAIN,), missing)
+    return Finding(
+        Code.of("dns-not-measured"), Severity.MEDIUM, Status.UNKNOWN, _SERVICE, message, evidence, (_AGAIN,), missing
+    )
 
 
 _AGAIN = Remedy("Mend what kept it from being measured, and measure again.")

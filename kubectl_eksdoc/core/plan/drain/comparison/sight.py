@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.baseline import Outline
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
@@ -31,10 +31,10 @@ class Sight:
 
     def lacks(self, finding: FindingOutline, other: Sight) -> bool:
         """True when this plan could not judge what the plan of `other`, which has `finding`, could."""
-        subject, code = finding.subject, codes.BY_NAME.get(finding.code)
+        subject = finding.subject
         if subject.kind == _CLUSTER and finding.status is Status.UNKNOWN:
             return False  # it is the open question itself
-        needs = {kind.full_name for kind in code.needs} if code is not None else set()
+        needs = {kind.full_name for code in Code.every() if code.name == finding.code for kind in code.needs}
         on = {subject.name} if subject.kind == _NODE else other.nodes.get(finding.code, frozenset())
         return (
             finding.code in self.unanswered

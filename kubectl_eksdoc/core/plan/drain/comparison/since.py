@@ -29,7 +29,7 @@ def findings_since_then(
     )
     second = Side(
         now.findings,
-        codes=frozenset(BY_NAME),
+        codes=frozenset(code.name for code in Code.of_area("drain")),
         read=here.read,
         scope=None if alike else _scope(now),
         hides=_hidden(before, here, then),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, saved
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
@@ -139,7 +139,12 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
             Remedy("Make sure that nobody needs it."),
         )
     return blocks(
-        Code.of("pod-daemonset-missing"), Severity.HIGH, owner, message, where(pod), Remedy("Evict it all the same: --force.")
+        Code.of("pod-daemonset-missing"),
+        Severity.HIGH,
+        owner,
+        message,
+        where(pod),
+        Remedy("Evict it all the same: --force."),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
 from kubectl_eksdoc.core.model.metadata import Family, Network
 from kubectl_eksdoc.core.model.nodes import Node

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue, Update, UpdateHistory
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.pods import Branch, Pod
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts, State

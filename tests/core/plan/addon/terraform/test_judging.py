@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.aws.addons import Addon
+from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
 from kubectl_eksdoc.render.addon.terraform.blocks import blocks
@@ -235,7 +235,10 @@ def test_two_resources_of_the_same_addon(tmp_path: Path) -> None:
     document = the_incident("5")
     document["resource_changes"].append(a_change(values("5"), values("5"), "no-op", address=MODULE))
     (told,) = judged(tmp_path, document).findings
-    assert told.code is Code.of("addon-terraform-clash") and told.evidence == (f"Terraform: {PLAIN}", f"Terraform: {MODULE}")
+    assert told.code is Code.of("addon-terraform-clash") and told.evidence == (
+        f"Terraform: {PLAIN}",
+        f"Terraform: {MODULE}",
+    )
 
 
 def test_a_self_managed_addon_that_is_taken_over_never_passes(tmp_path: Path) -> None:
