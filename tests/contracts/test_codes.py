@@ -1,37 +1,97 @@
-"""Finding codes: the package names only those that have a record, and each record is named by a rule."""
+"""Finding codes and their texts: the package names only those that have a record, and each record is used by a rule."""
 
 from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from string import Formatter
+from typing import Any
+
+import pytest
 
 from tests.contracts.source import PACKAGE, files, name, text
 
+MAKER = PACKAGE / "core" / "model" / "findings.py"
+OTHERS = {"severity", "remedy"}
+"""What `Finding.of` is given by name besides the values of its texts."""
 
-def _named() -> dict[str, list[str]]:
-    """Codes as the package asks for them, with the files that do."""
-    found: dict[str, list[str]] = {}
+
+@cache
+def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
+    """Of that name, with where they stand."""
+    found = []
     for path in files(PACKAGE):
-        if "Code.of(" not in text(path):
-            continue
-        for node in ast.walk(ast.parse(text(path))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Code.of":
-                assert isinstance(node.args[0], ast.Constant), (
-                    f"{name(path)} line {node.lineno}: a code as it is written"
-                )
-                found.setdefault(node.args[0].value, []).append(name(path))
-    return found
+        if f"{function}(" in text(path) and path != MAKER:
+            for node in ast.walk(ast.parse(text(path))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
+                    found.append((f"{name(path)} line {node.lineno}", node))
+    return tuple(found)
 
 
-def _records() -> list[str]:
+def named(call: ast.Call) -> str:
+    (first, *_) = call.args
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+@cache
+def records() -> Mapping[str, Mapping[str, Any]]:
     areas = json.loads((PACKAGE / "knowledge" / "findings.json").read_text(encoding="utf-8"))["areas"]
-    return [record["code"] for records in areas.values() for record in records]
+    every = [record for found in areas.values() for record in found]
+    assert len({record["code"] for record in every}) == len(every), "two records of one code"
+    return {record["code"]: record for record in every}
 
 
-def test_each_code_has_one_record() -> None:
-    assert sorted(_records()) == sorted(set(_records()))
-    assert {code: at for code, at in _named().items() if code not in _records()} == {}
+def texts() -> dict[str, Mapping[str, Any]]:
+    every = ((code, case, each) for code, found in records().items() for case, each in found.get("texts", {}).items())
+    return {f"{code}/{case}" if case else code: each for code, case, each in every}
 
 
-def test_each_record_is_the_code_of_a_rule() -> None:
-    assert set(_records()) - set(_named()) == set()
+def test_each_code_has_a_record_and_each_record_a_rule() -> None:
+    assert [at for at, call in calls("Code.of") if not named(call)] == [], "a code stands as it is"
+    asked = {named(call) for _, call in calls("Code.of")}
+    filled = {named(call).partition("/")[0] for _, call in calls("Finding.of")}
+    assert sorted(asked - records().keys()) == []
+    assert sorted(records().keys() - asked - filled) == []
+
+
+def test_each_text_is_used_and_has_all_of_its_values() -> None:
+    assert sorted(texts().keys() - {named(call) for _, call in calls("Finding.of")}) == []
+    assert [fault for at, call in calls("Finding.of") for fault in faults(at, call, texts())] == []
+
+
+def faults(at: str, call: ast.Call, known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    record, given = known.get(named(call)), {each.arg for each in call.keywords}
+    if record is None or None in given:
+        yield f"{at}: there is no such text, or its values are not given by name"
+        return
+    if ("severity" in record) is ("severity" in given):
+        yield f"{at}: its severity is in the record or is given, one of both"
+    if (wanted := set(fields(record))) != given - OTHERS:
+        yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - OTHERS)}"
+
+
+def fields(record: Mapping[str, Any]) -> Iterator[str]:
+    remedies = record.get("remedies", [])
+    parts = [record["message"], record.get("missing", "")]
+    for part in (*parts, *(each.get(key, "") for each in remedies for key in ("text", "command"))):
+        yield from (field for _, field, _, _ in Formatter().parse(part) if field)
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        ('Finding.of("a", s, count=1)', ""),
+        ('Finding.of("a", s)', "its texts have ['count'], and it is given []"),
+        ('Finding.of("a", s, count=1, more=2)', "it is given ['count', 'more']"),
+        ('Finding.of("b", s, count=1)', "no such text"),
+        ('Finding.of("a", s, **values)', "not given by name"),
+        ('Finding.of("a", s, severity=x, count=1)', "one of both"),
+    ],
+)
+def test_faults_are_seen(call: str, fault: str) -> None:
+    node = ast.parse(call, mode="eval").body
+    assert isinstance(node, ast.Call)
+    found = list(faults("here", node, {"a": {"severity": "low", "message": "{count} of them"}}))
+    assert (fault in found[0]) if fault else found == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -43,10 +44,11 @@ class Code:
 def _by_area() -> Mapping[str, tuple[Code, ...]]:
     resources = {each.full_name: each for each in vars(kinds).values() if isinstance(each, Resource)}
 
-    def made(code: str, title: str, about: str, needs: tuple[str, ...] = ()) -> Code:
-        return Code(code, title, about, tuple(resources[name] for name in needs))
+    def made(record: Mapping[str, Any]) -> Code:
+        needs = tuple(resources[name] for name in record.get("needs", ()))
+        return Code(record["code"], record["title"], record["about"], needs)
 
-    return {area: tuple(made(**each) for each in records) for area, records in file("findings")["areas"].items()}
+    return {area: tuple(map(made, records)) for area, records in file("findings")["areas"].items()}
 
 
 @cache

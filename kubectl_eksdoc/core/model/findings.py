@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
+from functools import cache
+from typing import Any
 
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.knowledge import file
 
 
 class Severity(str, Enum):
@@ -65,6 +68,44 @@ class Finding:
     evidence: tuple[str, ...] = ()
     remedy: tuple[Remedy, ...] = ()
     missing: str = ""
+
+    @staticmethod
+    def of(
+        text: str,
+        subject: Subject,
+        evidence: tuple[str, ...] = (),
+        /,
+        *,
+        severity: Severity | None = None,
+        remedy: tuple[Remedy, ...] = (),
+        **values: object,
+    ) -> Finding:
+        """By its record (`knowledge/findings.json`). `text`: a code, behind a slash which of its texts where it has
+        several; `values` fill the texts. `severity` only where the record has none; `remedy` comes after its own.
+
+        Raises:
+            KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
+        """
+        record = _texts()[text]
+        now = When.TONIGHT.value
+        bad = Severity(record["severity"]) if severity is None else severity
+        own = (
+            Remedy(each["text"].format(**values), each.get("command", "").format(**values), When(each.get("when", now)))
+            for each in record.get("remedies", ())
+        )
+        message, missing = record["message"].format(**values), record.get("missing", "").format(**values)
+        code = Code.of(text.partition("/")[0])
+        return Finding(code, bad, Status(record["status"]), subject, message, evidence, (*own, *remedy), missing)
+
+
+@cache
+def _texts() -> Mapping[str, Any]:
+    return {
+        f"{record['code']}/{case}".rstrip("/"): text
+        for records in file("findings")["areas"].values()
+        for record in records
+        for case, text in record.get("texts", {}).items()
+    }
 
 
 def reached(finding: Finding, reach: Reach) -> Finding:

@@ -239,27 +239,21 @@ def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tu
 
 
 def _restart() -> Finding:
-    return Finding(
-        Code.of("dns-change-not-taken-up"),
-        Severity.HIGH,
-        Status.FAIL,
+    return Finding.of(
+        "dns-change-not-taken-up/restart",
         _DEPLOYMENT,
-        "the Corefile has no plugin reload: no pod takes the new one up until it is made anew",
         ("pods that leave in that rollout still wait as long as the old Corefile says",),
-        (Remedy("restart them, one after the other", RESTART), Remedy("look how far it is", _WATCH)),
+        restart=RESTART,
+        watch=_WATCH,
     )
 
 
 def _made_anew() -> Finding:
-    return Finding(
-        Code.of("dns-change-not-taken-up"),
-        Severity.LOW,
-        Status.UNKNOWN,
+    return Finding.of(
+        "dns-change-not-taken-up/made-anew",
         _DEPLOYMENT,
-        "its pods were made anew by the same change; without the plugin reload nothing tells which Corefile they run",
         ("a pod that starts reads the Corefile that its node knows then",),
-        (Remedy("to be sure, restart them once more", RESTART),),
-        "what its pods run",
+        restart=RESTART,
     )
 
 
@@ -287,13 +281,4 @@ def _of_pod(stand: Stand) -> Finding:
 
 def _of_all(verified: Verified) -> Iterator[Finding]:
     if verified.unread:
-        yield Finding(
-            Code.of("dns-change-not-taken-up"),
-            Severity.HIGH,
-            Status.UNKNOWN,
-            _DEPLOYMENT,
-            f"which pods run the new Corefile is not known: {verified.unread}",
-            (),
-            (Remedy("look at what they print", _LOGS),),
-            "list pods",
-        )
+        yield Finding.of("dns-change-not-taken-up/of-all", _DEPLOYMENT, unread=verified.unread, logs=_LOGS)

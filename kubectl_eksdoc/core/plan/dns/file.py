@@ -55,25 +55,16 @@ def read_corefile(text: str, path: str, version: Version) -> CorefileRead:
 def _refused(path: str, version: Version, found: Judged) -> Iterator[Finding]:
     """Each refusal is a finding, so that each has its line; CoreDNS stops at the first."""
     for each in found.refusals:
-        yield Finding(
-            Code.of("dns-corefile-refused"),
-            Severity.CRITICAL,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-corefile-refused/by-version",
             Subject(FILE, path),
-            f"CoreDNS {version} would refuse it: {each}",
             (f"{path}:{max(each.line, 1)} {each.said}",),
-            (Remedy("Fix that line: a pod that starts with this file crashes."),),
+            version=version,
+            each=each,
         )
     if found.doubts and not found.refusals:
-        yield Finding(
-            Code.of("dns-corefile-unknown"),
-            Severity.LOW,
-            Status.UNKNOWN,
-            Subject(FILE, path),
-            f"whether CoreDNS {version} would take it is not known: {found.doubts[0]}",
-            found.doubts[1:],
-            (Remedy("Start that CoreDNS once with the file: coredns -conf Corefile."),),
-            "the judgement of CoreDNS itself",
+        yield Finding.of(
+            "dns-corefile-unknown", Subject(FILE, path), found.doubts[1:], version=version, doubts=found.doubts[0]
         )
 
 
@@ -83,15 +74,7 @@ def _ending(path: str, corefile: Corefile, length: float | None, found: Judged) 
     health = next((each for block in corefile.servers for each in block.named("health")), None)
     at = (f"{path}:{health.line if health is not None else 1} lameduck",)
     if length is None:
-        yield Finding(
-            Code.of("dns-lameduck-unknown"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
-            Subject(FILE, path),
-            "how long CoreDNS goes on answering while it ends is not known: a file or the environment decides",
-            at,
-            missing="the duration of lameduck",
-        )
+        yield Finding.of("dns-lameduck-unknown/ending", Subject(FILE, path), at)
         return
     allowed = budget(Shutdown(DEFAULT_GRACE_S, lameduck_s=length), 0)
     if allowed.too_short:

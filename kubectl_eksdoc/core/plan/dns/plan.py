@@ -263,47 +263,22 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
     if facts.cluster.unread(NODES):
         return not_read("whether anybody needs CoreDNS, which has no Deployment here", Unknown("nodes were not read"))
     if owners == {NodeOwner.AUTO_MODE} or (not owners and facts.auto_mode is True):
-        return Finding(
-            Code.of("dns-elsewhere"),
-            Severity.INFO,
-            Status.PASS,
-            DEPLOYMENT,
-            "all nodes are EKS Auto Mode's: DNS runs on each of them, and CoreDNS is not needed",
-        )
+        return Finding.of("dns-elsewhere/auto-mode", DEPLOYMENT)
     if facts.pods:
         why = f"{of.said}, and its {len(facts.pods)} pods are somebody else's"
         return not_read("what CoreDNS' pods are made by", Unknown(why))
     others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
-    return Finding(
-        Code.of("dns-failing"),
-        Severity.CRITICAL,
-        Status.FAIL,
-        DEPLOYMENT,
-        f"there is no Deployment of CoreDNS, and pods on {', '.join(others) or 'the nodes'} ask it: {of.said}",
-    )
+    return Finding.of("dns-failing/no-deployment", DEPLOYMENT, places=", ".join(others) or "the nodes", said=of.said)
 
 
 def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:
     owners = [node.owner for node in facts.cluster.nodes]
     auto = owners.count(NodeOwner.AUTO_MODE)
     if auto or facts.auto_mode is True:
-        yield Finding(
-            Code.of("dns-elsewhere"),
-            Severity.INFO,
-            Status.PASS,
-            DEPLOYMENT,
-            f"pods on the {auto} nodes of EKS Auto Mode ask the DNS of their node; only those of the other "
-            f"{len(owners) - auto} ask CoreDNS",
-        )
+        yield Finding.of("dns-elsewhere/some-auto-mode", DEPLOYMENT, auto=auto, owners_count=len(owners) - auto)
     fargate = [pod for pod in facts.pods if (node := facts.node_of(pod)) and node.owner is NodeOwner.FARGATE]
     if fargate:
-        yield Finding(
-            Code.of("dns-elsewhere"),
-            Severity.INFO,
-            Status.PASS,
-            DEPLOYMENT,
-            f"{len(fargate)} pods of it run on Fargate: each has a node of its own, which AWS replaces when it patches",
-        )
+        yield Finding.of("dns-elsewhere/fargate", DEPLOYMENT, fargate_count=len(fargate))
 
 
 def _zones(facts: DnsFacts) -> tuple[Zone, ...]:

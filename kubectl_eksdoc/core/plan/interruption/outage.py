@@ -119,13 +119,10 @@ def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) 
         yield _others(outage, others)
     if not outage.budgets_known and outage.handled is not False:
         read = facts.cluster.read_of(kinds.BUDGETS)
-        yield Finding(
-            Code.of("interruption-outage"),
-            Severity.LOW,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "interruption-outage/budgets-unread",
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
-            "whether budgets hold up a drain within two minutes is not known: they could not be read",
-            missing=f"list {read.resource.full_name}",
+            full_name=read.resource.full_name,
         )
 
 
@@ -156,15 +153,13 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
         )
     notices = facts.told.notices
     if isinstance(notices, Unknown) and any(is_spot(node) and instance_of(node) for node in facts.cluster.nodes):
-        yield Finding(
-            Code.of("interruption-now"),
-            Severity.LOW,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "interruption-now",
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
-            f"whether EC2 is about to take a Spot node back is not known: {notices.why}",
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
             remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
-            missing=notices.missing or "the state of the Spot requests",
+            notices_why=notices.why,
+            lacking=notices.missing or "the state of the Spot requests",
         )
 
 
@@ -301,13 +296,12 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
         nodes = spot_nodes(facts, owner)
         if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
             count = f"{len(nodes) or 'no'} Spot node{_s(len(nodes))}"
-            yield Finding(
-                Code.of("interruption-by-eks"),
-                Severity.INFO,
-                Status.PASS,
+            yield Finding.of(
+                "interruption-by-eks",
                 Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
-                f"{count} of {text}",
                 tuple(each.name for each in nodes),
+                count=count,
+                text=text,
             )
 
 

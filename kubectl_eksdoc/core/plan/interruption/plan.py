@@ -105,14 +105,12 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
 
 def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
-        yield Finding(
-            Code.of("interruption-outage"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "interruption-outage/lists-unread",
             Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
-            f"some {read.resource.plural} are not known, and what an interruption takes of them neither",
             (read.detail,),
-            missing=read.resource.full_name,
+            plural=read.resource.plural,
+            full_name=read.resource.full_name,
         )
 
 
@@ -123,15 +121,11 @@ def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
     cluster = facts.install.cluster_name or facts.cluster.identity.cluster
     if not cluster or not facts.queue or _named_after(facts.queue, cluster):
         return
-    yield Finding(
-        Code.of("interruption-queue"),
-        Severity.INFO,
-        Status.PASS,
+    yield Finding.of(
+        "interruption-queue",
         Subject("Queue", facts.queue),
-        f"the queue is not named after the cluster {cluster}: if the Karpenter of another cluster reads it, too, each "
-        "deletes messages about the other's nodes, and those are not drained",
         ("Karpenter deletes every message that it reads (karpenter-provider-aws, pkg/controllers/interruption)",),
-        (Remedy("Check that no other cluster reads it, or give this one its own."),),
+        cluster=cluster,
     )
 
 
@@ -278,49 +272,30 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
     subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
     if isinstance(facts.install, Unknown):
         missing_right = facts.install.missing
-        yield Finding(
-            Code.of("interruption-karpenter"),
-            Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "interruption-karpenter/unknown",
             subject,
-            f"how Karpenter is configured is not known: {facts.install.why}",
+            severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
             remedy=(allow(missing_right),) if missing_right else (),
-            missing=missing_right or "the Deployment of Karpenter",
+            install_why=facts.install.why,
+            lacking=missing_right or "the Deployment of Karpenter",
         )
     if isinstance(facts.install, Absent):
         nodes = [node.name for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]
         if nodes:
-            yield Finding(
-                Code.of("interruption-karpenter"),
-                Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "interruption-karpenter/none",
                 subject,
-                f"{len(nodes)} nodes of Karpenter, and no Karpenter in the cluster: nobody drains or replaces them",
                 tuple(nodes[:5]),
-                (
-                    Remedy(
-                        "Find out where it went: it may be scaled to nothing, or removed.",
-                        shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
-                    ),
-                ),
+                severity=Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
+                nodes_count=len(nodes),
+                command=shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
             )
         elif facts.cluster.unread(kinds.DEPLOYMENTS):
-            yield Finding(
-                Code.of("interruption-karpenter"),
-                Severity.LOW,
-                Status.UNKNOWN,
-                subject,
-                "no pod of Karpenter runs; whether there is a Deployment of it without pods is not known",
-                missing="list deployments.apps",
-            )
+            yield Finding.of("interruption-karpenter/deployment-unknown", subject)
     for other in facts.others:
-        yield Finding(
-            Code.of("interruption-karpenter"),
-            Severity.LOW,
-            Status.UNKNOWN,
-            Subject("Deployment", other.partition("/")[2], other.partition("/")[0]),
-            "a second Karpenter, which was not looked at",
-            missing="how it is configured",
+        yield Finding.of(
+            "interruption-karpenter/second", Subject("Deployment", other.partition("/")[2], other.partition("/")[0])
         )
 
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
@@ -232,22 +232,12 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
     for each in there:
         subject = Subject(each.kind, each.name, each.namespace)
         if each.by_node and each.on and karpenter_drains is not False:
-            yield Finding(
-                Code.of("interruption-node-termination-handler"),
-                Severity.MEDIUM,
-                Status.FAIL,
+            yield Finding.of(
+                "interruption-node-termination-handler/drains-too",
                 subject,
-                f"it drains {len(each.on)} Spot nodes of Karpenter, which drains them as well: only Karpenter makes a "
-                "replacement, and each undoes the other's cordons",
                 each.on,
-                (
-                    Remedy(
-                        "Keep it off Karpenter's nodes (nodeAffinity: karpenter.sh/nodepool DoesNotExist), or "
-                        "remove it.",
-                        kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml"),
-                        When.TOMORROW,
-                    ),
-                ),
+                on_count=len(each.on),
+                command=kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml"),
             )
             continue
         text = (
@@ -260,12 +250,9 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
         yield Finding(Code.of("interruption-node-termination-handler"), Severity.INFO, Status.PASS, subject, text)
     unread = cluster.unread(kinds.DAEMON_SETS)
     if unread and not there:
-        yield Finding(
-            Code.of("interruption-node-termination-handler"),
-            Severity.LOW,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "interruption-node-termination-handler/unknown",
             Subject("DaemonSet", HANDLER),
-            "whether the AWS Node Termination Handler is there as well is not known",
             remedy=(allow(f"list {unread[0].resource.full_name}"),),
-            missing=f"list {unread[0].resource.full_name}",
+            full_name=unread[0].resource.full_name,
         )

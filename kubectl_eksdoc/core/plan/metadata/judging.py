@@ -53,38 +53,26 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     yield from _unknown(facts, [alike for alike, _ in groups])
     identities = facts.told.identities
     if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # else it does not matter
-        yield Finding(
-            Code.of("imds-roles-unknown"),
-            Severity.LOW,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "imds-roles-unknown",
             _cluster(facts),
-            f"which service accounts have a role by EKS Pod Identity is not known: {identities.why}",
             remedy=(allow(identities.missing) if identities.missing else Remedy(_AGAIN),),
-            missing=identities.missing or "the Pod Identity associations",
+            identities_why=identities.why,
+            lacking=identities.missing or "the Pod Identity associations",
         )
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
-        yield Finding(
-            Code.of("imds-pods-unread"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "imds-pods-unread/lists",
             _cluster(facts),
-            f"some {read.resource.plural} are not known, and not judged",
             (read.detail,),
-            missing=read.resource.full_name,
+            plural=read.resource.plural,
+            full_name=read.resource.full_name,
         )
     yield from _nowhere(facts, groups)
     yield from _unexplained(facts, groups)
     if facts.not_looked_into:
-        yield Finding(
-            Code.of("imds-pods-unread"),
-            Severity.LOW,
-            Status.UNKNOWN,
-            _cluster(facts),
-            f"{facts.not_looked_into} more pods fail or are known to need it, and were not looked into",
-            remedy=(Remedy("Look at one node group after the other: --nodegroup NAME."),),
-            missing="what is inside of them",
-        )
+        yield Finding.of("imds-pods-unread/not-looked-into", _cluster(facts), not_looked_into=facts.not_looked_into)
 
 
 def _cluster(facts: MetadataFacts) -> Subject:
@@ -132,14 +120,11 @@ def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[A
     pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
     found = [each for each in pods if each.node or not groups]
     if found:
-        yield Finding(
-            Code.of("imds-pods-unread"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "imds-pods-unread/nowhere",
             Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
-            f"{pod_count(len(found))} on no node that was read: whether the service is reached from there is not known",
             tuple(some([each.key for each in found])),
-            missing="the nodes of these pods",
+            pod_count=pod_count(len(found)),
         )
 
 
@@ -293,30 +278,17 @@ def _tokens(alike: NodesAlike) -> Iterator[Finding]:
     if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
         return
     if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
-        yield Finding(
-            Code.of("imds-tokens-required"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "imds-tokens-required",
             _subject(alike),
-            "the nodes that run answer requests without a token (IMDSv1), and the next one does not "
-            f"({alike.next.by}): programs that speak IMDSv1 only will fail there",
             tuple(some(alike.nodes)),
-            (Remedy(_COUNT_V1),),
-            "whether programs there speak IMDSv1",
+            remedy=(Remedy(_COUNT_V1),),
+            by=alike.next.by,
         )
 
 
 def _refused(alike: NodesAlike) -> Finding:
-    return Finding(
-        Code.of("imds-launch-refused"),
-        Severity.HIGH,
-        Status.FAIL,
-        _subject(alike),
-        "the next node cannot be launched: the account enforces IMDSv2 (HttpTokensEnforced), and the tokens are "
-        f"optional ({alike.next.by})",
-        tuple(some(alike.nodes)),
-        (Remedy("Require tokens where its options are set, before the next scale-up or replacement."),),
-    )
+    return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
 
 
 _COUNT_V1 = (
@@ -356,15 +328,14 @@ def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[Nod
     when = sorted({"now" if now else "on the next node" for _, now in about})
     names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
     why = (first.here if now else first.later).why
-    return Finding(
-        Code.of("imds-nodes-unknown"),
-        Severity.MEDIUM,
-        Status.UNKNOWN,
+    return Finding.of(
+        "imds-nodes-unknown",
         _subject(first) if len(groups) == 1 else _cluster(facts),
-        f"what pods find {' and '.join(when)} is not known: {why}",
         tuple(some(names)),
-        (allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),
-        missing,
+        remedy=(allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),
+        when=" and ".join(when),
+        why=why,
+        missing=missing,
     )
 
 

@@ -250,17 +250,13 @@ def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Findin
     now = "an unknown time" if corefile.now_s is None else f"{corefile.now_s:g} s"
     place = wishes.place.value if wishes.place is not None else ""
     first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", place, "--apply")
-    yield Finding(
-        Code.of("dns-change-two-steps"),
-        Severity.MEDIUM,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-change-two-steps",
         Subject("Deployment", NAME, SYSTEM),
-        f"the rollout that --place begins ends pods that have not read the new Corefile: they wait {now}, as today",
         ("a new Corefile is read after the kubelet's sync and CoreDNS' reload interval; a rollout begins at once",),
-        (
-            Remedy("take two steps: first the Corefile", shell("kubectl", "eksdoc", "coredns-lameduck", *first)),
-            Remedy("once every pod has taken it up", shell("kubectl", "eksdoc", "coredns-lameduck", *then)),
-        ),
+        now=now,
+        command=shell("kubectl", "eksdoc", "coredns-lameduck", *first),
+        command_2=shell("kubectl", "eksdoc", "coredns-lameduck", *then),
     )
 
 

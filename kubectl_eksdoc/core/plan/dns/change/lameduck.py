@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM, Corefile, Directive, Refusal
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed, DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
@@ -157,14 +156,12 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
 def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     wished = _wished(facts, seconds)
     if wished is not None and wished.maybe_short:
-        yield Finding(
-            Code.of("dns-lameduck-short"),
-            Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-lameduck-short/still-short",
             CONFIG,
-            f"lameduck {seconds}s is longer than today's and may still be too short: {_why_short(wished)}",
-            (),
-            (Remedy(f"give {max(wished.least_s, wished.advised_s)}s, where the grace period allows it"),),
+            seconds=seconds,
+            why_short=_why_short(wished),
+            least_s=max(wished.least_s, wished.advised_s),
         )
 
 
@@ -172,14 +169,14 @@ def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     """It fits, and leaves less than the margin: a person may accept that."""
     wished = _wished(facts, seconds)
     if wished is not None and wished.tight:
-        yield Finding(
-            Code.of("dns-lameduck-long"),
-            Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-lameduck-long",
             CONFIG,
-            f"lameduck {seconds}s leaves {wished.most_s - seconds} s of the margin of {MARGIN_S} s until SIGKILL",
             (arithmetic(seconds, wished.shutdown),),
-            (Remedy(f"give {wished.advised_s}s to keep the whole margin"),),
+            seconds=seconds,
+            most_s=wished.most_s - seconds,
+            margin_s=MARGIN_S,
+            advised_s=wished.advised_s,
         )
 
 
@@ -210,13 +207,12 @@ def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
     deployed = facts.deployed
     if not foreign_grace(facts, seconds) or not isinstance(deployed, Deployed):
         return
-    yield Finding(
-        Code.of("dns-grace-not-kept"),
-        Severity.HIGH,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-grace-not-kept/grace-not-kept",
         Subject("Deployment", NAME, SYSTEM),
-        f"lameduck {seconds}s fits the grace period of {deployed.grace_s} s that {deployed.grace_by or 'somebody'} has "
-        f"set, and not the add-on's own of {DEFAULT_GRACE_S} s, to which an update with OVERWRITE puts it back",
         ("no schema of the add-on has a key for it",),
-        (Remedy(f"give a lameduck that fits {DEFAULT_GRACE_S} s"),),
+        seconds=seconds,
+        grace_s=deployed.grace_s,
+        grace_by=deployed.grace_by or "somebody",
+        default_grace_s=DEFAULT_GRACE_S,
     )

@@ -64,15 +64,7 @@ def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Fin
     """`what` is missing, so what follows from it is unknown."""
     why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
     remedy = allow(missing) if missing else Remedy(_LOOK_AGAIN)
-    return Finding(
-        Code.of("dns-unread"),
-        Severity.MEDIUM,
-        Status.UNKNOWN,
-        of,
-        f"{what} is not known: {why}",
-        remedy=(remedy,),
-        missing=missing or what,
-    )
+    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=why, lacking=missing or what)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
@@ -100,19 +92,17 @@ def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
 
 
 def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
-    return Finding(
-        Code.of("dns-corefile-refused"),
-        Severity.CRITICAL,
-        Status.FAIL,
+    return Finding.of(
+        "dns-corefile-refused/live",
         CONFIG,
-        f"CoreDNS would not take this Corefile: {told[0]}",
         tuple(map(str, told[1:])),
-        (
+        remedy=(
             Remedy(
                 "Until it is fixed, do not restart, drain or update CoreDNS: the pods that run keep their old Corefile."
             ),
             _put_right(facts, "Put right that line"),
         ),
+        told=told[0],
     )
 
 
@@ -145,53 +135,24 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
     if corefile.files:
         return  # they may hold any plugin
     if "reload" not in used:
-        yield Finding(
-            Code.of("dns-no-reload"),
-            Severity.LOW,
-            Status.FAIL,
-            CONFIG,
-            "no server block has the plugin reload: a changed Corefile is taken up at the next restart only",
-            remedy=(
-                Remedy(
-                    "After a change, once its budget allows it.",
-                    "kubectl rollout restart deployment/coredns -n kube-system",
-                ),
-                Remedy("Add the line reload to the first server block.", when=When.TOMORROW),
-            ),
-        )
+        yield Finding.of("dns-no-reload", CONFIG)
     if isinstance(of, (Absent, Unknown)):
         return
     yield from _probes(facts, corefile, of)
     if of.readiness is None:
-        yield Finding(
-            Code.of("dns-readiness-asks-health"),
-            Severity.MEDIUM,
-            Status.FAIL,
-            DEPLOYMENT,
-            "it has no readiness probe over HTTP: its pods count as Ready before they can answer",
-            remedy=(_asking_ready(facts),),
-        )
+        yield Finding.of("dns-readiness-asks-health/no-probe", DEPLOYMENT, remedy=(_asking_ready(facts),))
         return
     wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
     if wanted is not None and wanted not in used:
-        yield Finding(
-            Code.of("dns-no-ready"),
-            Severity.CRITICAL,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-no-ready/no-plugin",
             DEPLOYMENT,
-            f"the readiness probe asks {of.readiness.path}, and no server block has the plugin {wanted}: no pod of it "
-            "becomes Ready",
             remedy=(_put_right(facts, f"Add the line {wanted} to the first server block"),),
+            path=of.readiness.path,
+            wanted=wanted,
         )
     elif wanted == "health":
-        yield Finding(
-            Code.of("dns-readiness-asks-health"),
-            Severity.MEDIUM,
-            Status.FAIL,
-            DEPLOYMENT,
-            "the readiness probe asks /health, which is 200 before CoreDNS can answer and all through its lameduck",
-            remedy=(_asking_ready(facts),),
-        )
+        yield Finding.of("dns-readiness-asks-health/health", DEPLOYMENT, remedy=(_asking_ready(facts),))
 
 
 _ANSWERS = {"/ready": ("ready", ":8181"), "/health": ("health", ":8080")}
@@ -210,13 +171,15 @@ def _probes(facts: DnsFacts, corefile: Corefile, of: Deployed) -> Iterator[Findi
             continue  # no plugin at all is another finding
         where = f"the plugin {plugin} listens on {', '.join(listens)}" if listens else f"there is no plugin {plugin}"
         then = "no pod of it becomes Ready" if name == "readiness" else "the kubelet restarts its container for ever"
-        yield Finding(
-            Code.of("dns-no-ready"),
-            Severity.CRITICAL,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-no-ready/wrong-port",
             DEPLOYMENT,
-            f"the {name} probe asks {probe.path} on port {probe.port}, and {where}: {then}",
             remedy=(_put_right(facts, f"Have {plugin} listen on :{probe.port}"),),
+            name=name,
+            path=probe.path,
+            port=probe.port,
+            where=where,
+            then=then,
         )
 
 
@@ -298,22 +261,7 @@ def _mode(text: str) -> str:
 
 
 def _perhaps_local(nodes: int) -> Finding:
-    return Finding(
-        Code.of("dns-kept-flows"),
-        Severity.LOW,
-        Status.UNKNOWN,
-        PROXY,
-        f"kube-proxy is in IPVS mode, and NodeLocal DNSCache runs on {nodes} nodes: whether pods ask it, or keep flows "
-        "to CoreDNS, is not known",
-        remedy=(
-            Remedy(
-                "Check that NodeLocal DNSCache runs on each node, and that pods have its address as nameserver.",
-                "kubectl get daemonset -n kube-system -l k8s-app=node-local-dns",
-                When.TOMORROW,
-            ),
-        ),
-        missing="clusterDNS of the kubelets",
-    )
+    return Finding.of("dns-kept-flows/local-cache", PROXY, nodes=nodes)
 
 
 def _config(doc: Doc) -> str:
@@ -331,21 +279,9 @@ def _note(message: str) -> Finding:
 
 
 def _ipvs(timeout_s: float) -> Finding:
-    return Finding(
-        Code.of("dns-kept-flows"),
-        Severity.MEDIUM,
-        Status.FAIL,
+    return Finding.of(
+        "dns-kept-flows/ipvs",
         PROXY,
-        f"kube-proxy is in IPVS mode: for up to {timeout_s:g} s lookups from a source port that was used before go to "
-        "a CoreDNS pod that has ended",
         ("kubernetes/kubernetes#71514; lameduck covers it only where it is longer than that (confidence: medium)",),
-        (
-            Remedy(
-                "Change kube-proxy to iptables or nftables mode (IPVS is deprecated since Kubernetes 1.35), or give "
-                "ipvs.udpTimeout a few seconds.",
-                "kubectl eksdoc addon-diff kube-proxy",
-                When.TOMORROW,
-            ),
-            Remedy("Measure what is lost.", "kubectl eksdoc coredns-lameduck --measure=rollout", When.TOMORROW),
-        ),
+        timeout_s=timeout_s,
     )

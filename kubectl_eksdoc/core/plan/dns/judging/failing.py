@@ -74,13 +74,8 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     wanted = max(of.replicas if of is not None else 0, len(pods))
     if not pods:
         events = Remedy("Nobody makes them: the events say why.", f"kubectl describe deployment coredns -n {SYSTEM}")
-        yield Finding(
-            Code.of("dns-failing"),
-            Severity.CRITICAL,
-            Status.FAIL,
-            DEPLOYMENT,
-            "there is no pod of CoreDNS: nobody answers",
-            remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),),
+        yield Finding.of(
+            "dns-failing/no-pod", DEPLOYMENT, remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),)
         )
         return
     if len(ready) >= wanted:
@@ -169,14 +164,12 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
         if container.restarts and pod not in killed and _lately(facts, pod, container.runs)
     ]
     if restarts:
-        yield Finding(
-            Code.of("dns-failing"),
-            Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-failing/restarts",
             DEPLOYMENT,
-            f"{pod_count(len(restarts))} restarted a short while ago",
             tuple(f"{pod.name}: {each.restarts} times, {each.ended_as or 'no reason told'}" for pod, each in restarts),
-            (_log_of(facts, restarts[0][0]),),
+            remedy=(_log_of(facts, restarts[0][0]),),
+            pod_count=pod_count(len(restarts)),
         )
 
 
@@ -193,29 +186,27 @@ def _lately(facts: DnsFacts, pod: Pod, runs: Runs) -> bool:
 def _printed(facts: DnsFacts) -> Iterator[Finding]:
     seen = together(each for pod in facts.pods for each in facts.inside.get(pod.key, _NOTHING_SEEN).seen)
     for each in seen:
-        yield Finding(
-            Code.of("dns-failing"),
-            Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-failing/logs",
             DEPLOYMENT,
-            f"its logs say that {each.symptom.means} ({each.times} of the last lines)",
             (each.line, f"printed by CoreDNS' {each.symptom.source}"),
-            (Remedy("Read on.", f"kubectl logs -n {SYSTEM} -l k8s-app=kube-dns --tail=100"),),
+            severity=Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
+            means=each.symptom.means,
+            times=each.times,
+            system=SYSTEM,
         )
     unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
     if unread:
         yield not_read(f"what {pod_count(len(unread))} printed", unread[0][0])
     left = sum(pod.key not in facts.inside for pod in facts.pods)
     if left:
-        yield Finding(
-            Code.of("dns-unread"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "dns-unread/logs",
             DEPLOYMENT,
-            f"what {pod_count(left)} printed is not known: {len(facts.pods) - left} of {len(facts.pods)} were looked "
-            "into, those first that do not run well",
-            remedy=(Remedy("Read on.", f"kubectl logs -n {SYSTEM} -l k8s-app=kube-dns --prefix --tail=100"),),
-            missing="the logs of all of its pods",
+            pod_count=pod_count(left),
+            pods_count=len(facts.pods) - left,
+            pods_count_2=len(facts.pods),
+            system=SYSTEM,
         )
 
 
@@ -228,19 +219,15 @@ def _served(facts: DnsFacts) -> Iterator[Finding]:
     missing = [pod for pod in ready if pod.uid not in told.ready]
     if not missing:
         return
-    yield Finding(
-        Code.of("dns-not-serving"),
-        Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-not-serving",
         Subject("Service", SERVICE, SYSTEM),
-        f"{len(missing)} of {len(ready)} Ready pods are no ready endpoints of {SERVICE}: they are asked by nobody",
         tuple(pod.name for pod in missing),
-        (
-            Remedy(
-                "See whether the service's selector fits, and whether EndpointSlices are written at all.",
-                f"kubectl get endpointslices -n {SYSTEM} -l kubernetes.io/service-name={SERVICE}",
-            ),
-        ),
+        severity=Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
+        missing_count=len(missing),
+        ready_count=len(ready),
+        service=SERVICE,
+        system=SYSTEM,
     )
 
 
@@ -258,20 +245,8 @@ def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
 
 
 def _grace(of: Deployed) -> Finding:
-    return Finding(
-        Code.of("dns-grace-not-kept"),
-        Severity.MEDIUM,
-        Status.FAIL,
-        DEPLOYMENT,
-        f"the grace period is {of.grace_s} s{_by(of.grace_by)}; the add-on has no key for it, and an update with "
-        f"OVERWRITE puts it back to {DEFAULT_GRACE_S} s",
-        remedy=(
-            Remedy(
-                "Look before each update what it takes back, and set it again after.",
-                "kubectl eksdoc addon-diff coredns",
-                When.TOMORROW,
-            ),
-        ),
+    return Finding.of(
+        "dns-grace-not-kept/grace", DEPLOYMENT, grace_s=of.grace_s, by=_by(of.grace_by), default_grace_s=DEFAULT_GRACE_S
     )
 
 
@@ -289,17 +264,6 @@ def _corefile(facts: DnsFacts) -> Iterator[Finding]:
         return
     advised = ending(facts).advised_s
     what = "another one is in its configuration" if from_values is not None else "it is not in its configuration"
-    yield Finding(
-        Code.of("dns-corefile-not-kept"),
-        Severity.MEDIUM,
-        Status.FAIL,
-        CONFIG,
-        f"the Corefile was changed by hand{_by(owner)}, and {what}: an update with OVERWRITE puts it back",
-        remedy=(
-            Remedy(
-                "Give it to the add-on: what --set sends is the whole Corefile as it is, with that change.",
-                set_to(advised) if advised else "",
-                When.TOMORROW,
-            ),
-        ),
+    yield Finding.of(
+        "dns-corefile-not-kept", CONFIG, by=_by(owner), what=what, command=set_to(advised) if advised else ""
     )

@@ -74,26 +74,22 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         f"{grace_for(ADVISED_BY_EKS_S, allowed.shutdown.pre_stop_s)} s",
     )
     if allowed.too_short:
-        yield Finding(
-            Code.of("dns-lameduck-short"),
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-lameduck-short/too-short",
             CONFIG,
-            f"{_said(lameduck)}: CoreDNS stops answering before {_who(allowed)} elsewhere, at each drain, update and "
-            "scale-down",
             sums,
-            _lengthen(allowed),
+            remedy=_lengthen(allowed),
+            said=_said(lameduck),
+            who=_who(allowed),
         )
     elif allowed.maybe_short:
-        yield Finding(
-            Code.of("dns-lameduck-short"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "dns-lameduck-short/may-be-short",
             CONFIG,
-            f"{_said(lameduck)} and may be too short: {_passes(allowed)}",
             sums,
-            (*_lengthen(allowed), _MEASURE),
-            missing="how long it takes on this cluster: --measure=rollout shows whether answers are lost",
+            remedy=(*_lengthen(allowed), _MEASURE),
+            said=_said(lameduck),
+            passes=_passes(allowed),
         )
     elif lameduck > allowed.advised_s:
         killed = allowed.too_long
@@ -174,14 +170,9 @@ def _not_known(facts: DnsFacts, end: Ending) -> Finding:
         why = f"the Corefile imports {', '.join(files)}"
     else:
         why = "lameduck is taken from the environment, or is no duration"
-    return Finding(
-        Code.of("dns-lameduck-unknown"),
-        Severity.MEDIUM,
-        Status.UNKNOWN,
+    return Finding.of(
+        "dns-lameduck-unknown/not-known",
         CONFIG,
-        f"how long CoreDNS goes on answering while it ends is not known: {why}",
-        remedy=(
-            Remedy("Measure it: a pod asks while one of CoreDNS leaves.", "kubectl eksdoc coredns-lameduck --measure"),
-        ),
-        missing="the duration of lameduck" if end.lameduck_s is None else "the time of the preStop hook",
+        why=why,
+        lacking="the duration of lameduck" if end.lameduck_s is None else "the time of the preStop hook",
     )

@@ -91,36 +91,23 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
     told = facts.notices
     look = Remedy("What is missing, and how to make it.", shell("kubectl", "eksdoc", "interruption"))
     if of_karpenter and isinstance(told, Unknown):
-        yield Finding(
-            Code.of("dns-notices-unheard"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "dns-notices-unheard/unknown",
             DEPLOYMENT,
-            f"whether Karpenter hears of Spot notices is not known: {told.why}",
             remedy=(look,),
-            missing=told.missing or "Karpenter's interruption queue",
+            told_why=told.why,
+            lacking=told.missing or "Karpenter's interruption queue",
         )
     elif of_karpenter and not isinstance(told, Unknown) and not told.heard:
-        yield Finding(
-            Code.of("dns-notices-unheard"),
-            Severity.CRITICAL,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-notices-unheard/unheard",
             DEPLOYMENT,
-            f"nobody drains {_nodes(of_karpenter)} when EC2 takes it back, as {told.why}: its CoreDNS is "
-            "terminated without SIGTERM from the kubelet (confidence: medium), and no lameduck helps",
             remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
+            nodes=_nodes(of_karpenter),
+            told_why=told.why,
         )
     if others:
-        yield Finding(
-            Code.of("dns-notices-unheard"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
-            DEPLOYMENT,
-            f"whether somebody drains {_nodes(others)} when EC2 takes it back is not known: a self-managed group needs "
-            "the node-termination-handler for it",
-            remedy=(look,),
-            missing="who hears of Spot notices there",
-        )
+        yield Finding.of("dns-notices-unheard/self-managed", DEPLOYMENT, remedy=(look,), nodes=_nodes(others))
 
 
 _UNLABELLED = (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)
@@ -180,19 +167,14 @@ def _why_it_goes(node: Node) -> str:
 def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
     going = [(pod, node) for pod, node in there if _goes(node)]
     if going:
-        yield Finding(
-            Code.of("dns-on-leaving-nodes"),
-            Severity.MEDIUM if len(going) < len(there) else Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-on-leaving-nodes",
             DEPLOYMENT,
-            f"{len(going)} of {len(there)} pods are on nodes that are cordoned, being deleted or not Ready",
             tuple(f"{pod.name} on {node.name} ({_why_it_goes(node)})" for pod, node in going),
-            (
-                Remedy(
-                    "Plan that drain: it shows when each of them goes, and what its budget allows.",
-                    shell("kubectl", "eksdoc", "drain", "plan", *sorted({node.name for _, node in going})),
-                ),
-            ),
+            severity=Severity.MEDIUM if len(going) < len(there) else Severity.HIGH,
+            going_count=len(going),
+            there_count=len(there),
+            command=shell("kubectl", "eksdoc", "drain", "plan", *sorted({node.name for _, node in going})),
         )
 
 
@@ -204,12 +186,9 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
     budgets = [each for each in facts.cluster.budgets if each.namespace == SYSTEM]
     if any(each.selector.matches(pods[0].labels) for each in budgets):
         return  # what it allows is the drain's business
-    yield Finding(
-        Code.of("dns-no-budget"),
-        Severity.MEDIUM,
-        Status.FAIL,
+    yield Finding.of(
+        "dns-no-budget",
         DEPLOYMENT,
-        "no PodDisruptionBudget selects its pods: a drain of several nodes may evict all at once",
         remedy=(
             Remedy(
                 "Create one."
@@ -253,12 +232,9 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
 
 def _not_spread(facts: DnsFacts) -> Finding:
     since = "" if has_what_came_by_1_11(facts.addon) else " from v1.9.3-eksbuild.11 and v1.10.1-eksbuild.7 on"
-    return Finding(
-        Code.of("dns-not-spread"),
-        Severity.LOW,
-        Status.FAIL,
+    return Finding.of(
+        "dns-not-spread",
         DEPLOYMENT,
-        "nothing asks for its pods to be in different zones: where they are after the next rollout is chance",
         remedy=(
             Remedy(
                 f"Give its Deployment topologySpreadConstraints over {ZONE}."
@@ -292,14 +268,7 @@ def _scalers(facts: DnsFacts) -> Iterator[Finding]:
     unread = facts.cluster.unread(AUTOSCALERS)
     found = scalers(facts)
     if len(found) > 1:
-        yield Finding(
-            Code.of("dns-two-scalers"),
-            Severity.MEDIUM,
-            Status.FAIL,
-            DEPLOYMENT,
-            f"its replicas are set by {' and by '.join(found)}: they undo each other's work",
-            remedy=(Remedy("Keep one of them; with the managed add-on, its own.", when=When.TOMORROW),),
-        )
+        yield Finding.of("dns-two-scalers", DEPLOYMENT, found=" and by ".join(found))
     elif unread and not isinstance(facts.deployed, (Absent, Unknown)):
         yield not_read("who scales CoreDNS", Unknown(unread[0].detail or "unread", f"list {AUTOSCALERS.full_name}"))
 

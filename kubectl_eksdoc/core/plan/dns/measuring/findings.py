@@ -21,7 +21,7 @@ from kubectl_eksdoc.core.model.coredns import (
     Report,
     Stream,
 )
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S, Happening, MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import SLACK_S, Measured, MeasuredZone, What, offset_s, untold_s
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, FASTEST_S
@@ -165,14 +165,15 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
     if total.bad:
         yield _lost(plan, measured, zone, report, service)
     if total.late:
-        yield Finding(
-            Code.of("dns-answers-late"),
-            Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "dns-answers-late",
             _SERVICE,
-            f"{total.late} of {total.sent} answers through the service came after more than {LATE_S:g} s {where}",
             (f"in the seconds {_spans(_when(report, service, 'late'))}",),
-            (Remedy("Look at CoreDNS's CPU limit and its upstream, and at what else changed in those seconds.", _TOP),),
+            late=total.late,
+            sent=total.sent,
+            late_s=LATE_S,
+            where=where,
+            top=_TOP,
         )
     unknown = {t for of in report.seconds.values() for t, second in of.items() if second.counts.unknown}
     if unknown:
@@ -210,20 +211,8 @@ def _lost(
     ]
     evidence += [f"said: {', '.join(why)}"] if why else []
     evidence += said(plan, measured)
-    return Finding(
-        Code.of("dns-answers-lost"),
-        Severity.HIGH,
-        Status.FAIL,
-        _SERVICE,
-        f"{total.bad} of {total.sent} questions through the service had no answer from zone {zone.zone.said} ({parts})",
-        tuple(evidence),
-        (
-            Remedy(
-                "Let CoreDNS answer on while kube-proxy hears that it ends: see which lameduck fits its grace period.",
-                "kubectl eksdoc coredns-lameduck",
-            ),
-            Remedy("Measure again after that, with the same happening.", when=When.TOMORROW),
-        ),
+    return Finding.of(
+        "dns-answers-lost", _SERVICE, tuple(evidence), bad=total.bad, sent=total.sent, said=zone.zone.said, parts=parts
     )
 
 
@@ -235,14 +224,12 @@ def _silent(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
         found = {zone: seconds for zone, seconds in bad.items() if seconds}
         if found:
             total = sum(sum(seconds.values()) for seconds in found.values())
-            yield Finding(
-                Code.of("dns-endpoint-silent"),
-                Severity.MEDIUM,
-                Status.FAIL,
+            yield Finding.of(
+                "dns-endpoint-silent",
                 Subject("Pod", pod, SYSTEM),
-                f"{total} questions to its own address had no answer, though nobody had told it to end",
                 tuple(f"from zone {zone} in the seconds {_spans(seconds)}" for zone, seconds in found.items()),
-                (Remedy("Look at its log, its node, and network policies between the two.", _LOGS.format(pod)),),
+                total=total,
+                command=_LOGS.format(pod),
             )
 
 

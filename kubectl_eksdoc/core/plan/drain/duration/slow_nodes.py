@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, Clock
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, timed
@@ -92,18 +91,18 @@ def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
         how = "gives up" if certain else "may give up"
         count = certain or len(nodes)
         more = f", and may at {len(nodes) - certain} more" if 0 < certain < len(nodes) else ""
-        yield Finding(
-            Code.of("node-slow"),
-            Severity.MEDIUM,
-            Status.PASS,
+        yield Finding.of(
+            "node-slow",
             Subject("NodeGroup", group),
-            f"its own update {how} at {count} of these nodes{more}: it waits {in_words(_PATIENCE_S)} for the pods of a "
-            "node, then fails (PodEvictionFailure) without naming a pod",
             tuple(_line(node) for node in nodes),
-            (
+            remedy=(
                 Remedy("Drain these nodes by this plan before that update: it waits for what is slow."),
                 *_remedies(nodes),
             ),
+            how=how,
+            count=count,
+            more=more,
+            in_words=in_words(_PATIENCE_S),
         )
 
 

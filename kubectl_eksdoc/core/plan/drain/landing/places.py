@@ -89,15 +89,12 @@ def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
 
 def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:
     shown = ", ".join(nodes[:MAX_EVIDENCE])
-    return Finding(
-        Code.of("landing-unsure"),
-        Severity.HIGH,
-        Status.UNKNOWN,
+    return Finding.of(
+        "landing-unsure/blind",
         world.owner_subject(pod),
-        "cannot tell whether its replacements find a node: some nodes do not say what room they have",
         (where(pod),),
-        (Remedy("See why these nodes report nothing.", kubectl("describe", "node", nodes[0])),),
-        missing=f"status.allocatable of {shown}",
+        shown=shown,
+        command=kubectl("describe", "node", nodes[0]),
     )
 
 
@@ -235,16 +232,14 @@ def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
     for uid, why in sorted(landing.unsure.items()):
         pod = pods.get(uid)
         if pod is not None:
-            yield Finding(
-                Code.of("landing-unsure"),
-                Severity.LOW,
-                Status.UNKNOWN,
+            yield Finding.of(
+                "landing-unsure/unsure",
                 world.owner_subject(pod),
-                f"cannot tell for certain whether its replacements find a node: {'; '.join(why)}",
                 (where(pod),),
-                (Remedy("See where its pods may run.", kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml")),),
-                missing=", ".join(r.resource.full_name for r in world.cluster.unread(*_read_for(pod)))
+                why="; ".join(why),
+                lacking=", ".join(r.resource.full_name for r in world.cluster.unread(*_read_for(pod)))
                 or "a rule of its own",
+                command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
             )
 
 

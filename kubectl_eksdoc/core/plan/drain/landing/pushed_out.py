@@ -92,14 +92,11 @@ def _named(world: Survey, pod: Pod) -> str:
 
 
 def _not_examined(pods: tuple[Pod, ...]) -> Finding:
-    return Finding(
-        Code.of("landing-preempts"),
-        Severity.MEDIUM,
-        Status.UNKNOWN,
+    return Finding.of(
+        "landing-preempts",
         Subject("Cluster", "cluster"),
-        f"cannot tell whether {len(pods)} more pods that find no place would push others out: {MOST_KINDS} kinds of "
-        f"pods and {MOST_NODES} nodes for each were tried",
         tuple(where(pod) for pod in pods[:MAX_EVIDENCE]),
-        (Remedy("Plan fewer nodes at a time, or have nodes with room for them Ready before."),),
-        missing="a search through more kinds of pods and more nodes",
+        pods_count=len(pods),
+        most_kinds=MOST_KINDS,
+        most_nodes=MOST_NODES,
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.manners import Means
@@ -48,18 +47,11 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
 
 def _finding(top: Workload, number: int, pods: list[Pod]) -> Finding:
     selector = ",".join(f"{key}={value}" for key, value in sorted(top.template_labels.items()))
-    return Finding(
-        Code.of("all-replicas-at-once"),
-        Severity.HIGH,
-        Status.PASS,
+    return Finding.of(
+        "all-replicas-at-once",
         Subject(top.kind, top.name, top.namespace),
-        f"all its {len(pods)} ready pods go in round {number}: nothing but their restart keeps it available",
         tuple(where(pod) for pod in pods),
-        (
-            Remedy(
-                "Give it a budget, then plan again: its pods go one after the other.",
-                kubectl("create", "pdb", top.name, top.namespace, f"--selector={selector}", "--max-unavailable=1"),
-                When.TONIGHT,
-            ),
-        ),
+        pods_count=len(pods),
+        number=number,
+        command=kubectl("create", "pdb", top.name, top.namespace, f"--selector={selector}", "--max-unavailable=1"),
     )

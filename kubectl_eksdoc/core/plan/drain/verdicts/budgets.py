@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model import commands, kinds
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
@@ -148,13 +148,11 @@ def _held_by_name(judged: JudgedBudget, holds: Sequence[budgets.Hold]) -> tuple[
     """It blocks nothing: it passes, at a time that is known."""
     budget, names = judged.budget, ", ".join(hold.pod for hold in holds)
     return (
-        Finding(
-            Code.of("budget-exhausted"),
-            Severity.INFO,
-            Status.PASS,
+        Finding.of(
+            "budget-exhausted",
             Subject("PodDisruptionBudget", budget.name, budget.namespace),
-            f"counts {names} as evicted, which came back under the same name, until {holds[-1].until:%H:%M:%S}Z: its "
-            "pods wait until then, and nothing but time helps",
+            names=names,
+            until=holds[-1].until,
         ),
     )
 
@@ -315,20 +313,16 @@ def several_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Findi
     """The finding for a pod that more than one budget selects."""
     names = [budget.name for budget in guards]
     keep, drop = names[0], names[-1]
-    return Finding(
-        Code.of("pod-several-budgets"),
-        Severity.HIGH,
-        Status.FAIL,
+    return Finding.of(
+        "pod-several-budgets",
         survey.owner_subject(pod),
-        f"its pods are under {len(names)} budgets ({', '.join(names)}): the API refuses every eviction with 500",
         (f"pod {pod.key} on {pod.node}",),
-        (
-            Remedy(
-                f"Leave one budget over it: narrow the selector of one, or save and delete one (here {drop}, so that "
-                f"{keep} remains). Way back: {commands.shell('kubectl', 'apply', '-f', commands.file_of(drop))}",
-                commands.in_turn(
-                    commands.saved("pdb", drop, pod.namespace), commands.kubectl("delete", "pdb", drop, pod.namespace)
-                ),
-            ),
+        names_count=len(names),
+        names=", ".join(names),
+        drop=drop,
+        keep=keep,
+        restore=commands.shell("kubectl", "apply", "-f", commands.file_of(drop)),
+        command=commands.in_turn(
+            commands.saved("pdb", drop, pod.namespace), commands.kubectl("delete", "pdb", drop, pod.namespace)
         ),
     )

@@ -212,19 +212,12 @@ def _pending(world: Survey) -> Iterable[Finding]:
     """Pods without a node: what they miss, evicted pods will miss too."""
     for pod in world.cluster.pods:
         if pod.phase == "Pending" and not pod.node and not pod.deleting:
-            yield Finding(
-                Code.of("pod-pending"),
-                Severity.MEDIUM,
-                Status.PASS,
+            yield Finding.of(
+                "pod-pending",
                 world.owner_subject(pod),
-                f"waits for a node before the drain begins: {pod.not_ready_because or 'no reason given'}",
                 (f"pod {pod.key}",),
-                (
-                    Remedy(
-                        "Find out whether the cluster is out of room before pods are evicted into it.",
-                        kubectl("describe", "pod", pod.name, pod.namespace),
-                    ),
-                ),
+                reason=pod.not_ready_because or "no reason given",
+                command=kubectl("describe", "pod", pod.name, pod.namespace),
             )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import in_turn, kubectl
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
@@ -297,19 +297,12 @@ def on_missing_nodes(survey: Survey) -> tuple[Finding, ...]:
     nodes = sorted({pod.node for pod in lost}, key=natural)
     named = ", ".join(nodes[:MAX_NODES]) + (f" and {len(nodes) - MAX_NODES} more" if len(nodes) > MAX_NODES else "")
     return (
-        Finding(
-            Code.of("pod-node-missing"),
-            Severity.LOW,
-            Status.PASS,
+        Finding.of(
+            "pod-node-missing",
             Subject("Cluster", "cluster"),
-            f"pods are bound to nodes that are not there: {named}; budgets may still count them as healthy",
             tuple(sorted((where(pod) for pod in lost), key=natural)),
-            (
-                Remedy(
-                    "See whether the node is gone: then the control plane deletes its pods soon; else plan again.",
-                    kubectl("get", "node", nodes[0]),
-                ),
-            ),
+            named=named,
+            command=kubectl("get", "node", nodes[0]),
         ),
     )
 
