@@ -30,9 +30,11 @@ def calls(function: str) -> tuple[tuple[str, ast.Call], ...]:
     return tuple(found)
 
 
-def named(call: ast.Call) -> str:
+def named(call: ast.Call) -> tuple[str, ...]:
+    """What it asks for: one, or one of two by a condition."""
     (first, *_) = call.args
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+    parts = (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,)
+    return tuple(each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str))
 
 
 @cache
@@ -50,26 +52,27 @@ def texts() -> dict[str, Mapping[str, Any]]:
 
 def test_each_code_has_a_record_and_each_record_a_rule() -> None:
     assert [at for at, call in calls("Code.of") if not named(call)] == [], "a code stands as it is"
-    asked = {named(call) for _, call in calls("Code.of")}
-    filled = {named(call).partition("/")[0] for _, call in calls("Finding.of")}
+    asked = {code for _, call in calls("Code.of") for code in named(call)}
+    filled = {text.partition("/")[0] for _, call in calls("Finding.of") for text in named(call)}
     assert sorted(asked - records().keys()) == []
     assert sorted(records().keys() - asked - filled) == []
 
 
 def test_each_text_is_used_and_has_all_of_its_values() -> None:
-    assert sorted(texts().keys() - {named(call) for _, call in calls("Finding.of")}) == []
+    assert sorted(texts().keys() - {text for _, call in calls("Finding.of") for text in named(call)}) == []
     assert [fault for at, call in calls("Finding.of") for fault in faults(at, call, texts())] == []
 
 
 def faults(at: str, call: ast.Call, known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    record, given = known.get(named(call)), {each.arg for each in call.keywords}
-    if record is None or None in given:
+    given, asked = {each.arg for each in call.keywords}, named(call)
+    if not asked or None in given or not known.keys() >= {*asked}:
         yield f"{at}: there is no such text, or its values are not given by name"
         return
-    if ("severity" in record) is ("severity" in given):
-        yield f"{at}: its severity is in the record or is given, one of both"
-    if (wanted := set(fields(record))) != given - OTHERS:
-        yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - OTHERS)}"
+    for record in (known[text] for text in asked):
+        if ("severity" in record) is ("severity" in given):
+            yield f"{at}: its severity is in the record or is given, one of both"
+        if (wanted := set(fields(record))) != given - OTHERS:
+            yield f"{at}: its texts have {sorted(wanted)}, and it is given {sorted(given - OTHERS)}"
 
 
 def fields(record: Mapping[str, Any]) -> Iterator[str]:

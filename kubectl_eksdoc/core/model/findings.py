@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from functools import cache
+from string import Formatter
 from typing import Any
 
 from kubectl_eksdoc.core.model.codes import Code
@@ -87,15 +88,29 @@ class Finding:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
         """
         record = _texts()[text]
-        now = When.TONIGHT.value
+        now, filled = When.TONIGHT.value, _Filled().vformat
         bad = Severity(record["severity"]) if severity is None else severity
         own = (
-            Remedy(each["text"].format(**values), each.get("command", "").format(**values), When(each.get("when", now)))
+            Remedy(
+                filled(each["text"], (), values),
+                filled(each.get("command", ""), (), values),
+                When(each.get("when", now)),
+            )
             for each in record.get("remedies", ())
         )
-        message, missing = record["message"].format(**values), record.get("missing", "").format(**values)
+        message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
         code = Code.of(text.partition("/")[0])
         return Finding(code, bad, Status(record["status"]), subject, message, evidence, (*own, *remedy), missing)
+
+
+class _Filled(Formatter):
+    """``{count:# pod|# pods}``: the first where it is one, or true, # being the number."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, several, more = format_spec.partition("|")
+        if not several:
+            return str(super().format_field(value, format_spec))
+        return (one if value == 1 else more).replace("#", str(value))
 
 
 @cache

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Subject, When
 from kubectl_eksdoc.core.model.missing_rights import allow
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod, pod_count
@@ -101,16 +100,14 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
         pod, told = several[0]
         one = len(several) == 1
         log = f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"
-        yield Finding(
-            Code.of("imds-pods-unread"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "imds-pods-unread/not-readable",
             Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
-            f"{pod_count(len(several))} could not be looked into, so whether {'it suffers' if one else 'they suffer'} "
-            f"is not known: {told.why}",
             () if one else tuple(some([pod.key for pod, _ in several])),
-            (allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
-            told.missing or "what is inside of it",
+            remedy=(allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
+            count=len(several),
+            why=told.why,
+            lacking=told.missing or "what is inside of it",
         )
 
 
@@ -124,7 +121,7 @@ def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[A
             "imds-pods-unread/nowhere",
             Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
             tuple(some([each.key for each in found])),
-            pod_count=pod_count(len(found)),
+            count=len(found),
         )
 
 
@@ -142,16 +139,13 @@ def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     ]
     if found:
         first = found[0]
-        yield Finding(
-            Code.of("imds-pods-unread"),
-            Severity.MEDIUM,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "imds-pods-unread/unexplained",
             Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
-            f"{pod_count(len(found))} cannot reach the service and {'fails' if len(found) == 1 else 'fail'} for a "
-            "reason that is not recognised",
             (*some([pod.key for pod in found]), *_weak(facts, found)),
-            (Remedy("Read its log.", f"kubectl logs -n {first.namespace} {first.name} --all-containers --tail=50"),),
-            "why it fails",
+            count=len(found),
+            namespace=first.namespace,
+            pod=first.name,
         )
 
 
@@ -180,25 +174,21 @@ def _together(affected: Iterable[AffectedPod]) -> list[list[AffectedPod]]:
 def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed: bool) -> Finding:
     broken = same[0].effect is Effect.BROKEN
     pods = sorted(each.pod.key for each in same)
-    how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
-    count = pod_count(len(same))
     by = alike.now.by or ("" if broken and assumed else alike.next.by)
     evidence = [*some(pods), f"{NODES}{_group(alike)}{', ' if by else ''}{by}"]
     if same[0].line:
         evidence.append(f"its log: {same[0].line}")
     if same[0].source:
         evidence.append(f"source: {same[0].source}")
-    return Finding(
-        Code.of("imds-pods-broken") if broken else Code.of("imds-pods-will-break"),
-        Severity.CRITICAL if broken else Severity.HIGH,
-        Status.FAIL,
+    until_then = _until_then(alike, hops) if same[0].asks and not same[0].own_role else ()
+    return Finding.of(
+        "imds-pods-broken" if broken else "imds-pods-will-break",
         owner_of(same[0].pod),
-        f"{count} {how}: {same[0].why}; {same[0].where}",
         tuple(evidence),
-        (
-            Remedy(_sentence(same[0].way_out), when=When.TOMORROW),
-            *(_until_then(alike, hops) if same[0].asks and not same[0].own_role else ()),
-        ),
+        remedy=(Remedy(_sentence(same[0].way_out), when=When.TOMORROW), *until_then),
+        count=len(same),
+        why=same[0].why,
+        where=same[0].where,
     )
 
 
@@ -227,16 +217,7 @@ def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
             evidence += some(reasons(found))
         total += len(found)
     if total:
-        yield Finding(
-            Code.of("imds-pods-possible"),
-            Severity.LOW,
-            Status.UNKNOWN,
-            _cluster(facts),
-            f"{pod_count(total)} may break, and whether {'it does' if total == 1 else 'they do'} is not known",
-            tuple(evidence),
-            (Remedy(_ROLES, when=When.TOMORROW),),
-            missing="what they ask the service for",
-        )
+        yield Finding.of("imds-pods-possible/possible", _cluster(facts), tuple(evidence), count=total, roles=_ROLES)
 
 
 def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
@@ -244,16 +225,7 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
     found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
     if found:
         owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
-        yield Finding(
-            Code.of("imds-pods-possible"),
-            Severity.INFO,
-            Status.PASS,
-            _cluster(facts),
-            f"{pod_count(len(found))} without a role of {'its' if len(found) == 1 else 'their'} own cannot reach it, "
-            "or will not, and nothing says that AWS is called: no program that is known to, and no line of a log that "
-            "was read",
-            tuple(some(owners)),
-        )
+        yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
 
 
 def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
@@ -261,14 +233,13 @@ def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Findin
         return
     worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
     fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
-    yield Finding(
-        Code.of("imds-next-differs"),
-        Severity.MEDIUM if fails else Severity.LOW,
-        Status.FAIL if fails else Status.PASS,
+    yield Finding.of(
+        "imds-next-differs/fails" if fails else "imds-next-differs/passes",
         _subject(alike),
-        f"pods on the nodes that run: {alike.here.reach.value}; on the next one: {alike.later.reach.value}, as "
-        f"{alike.later.why} ({alike.next.by})",
-        remedy=(Remedy("Before the next scale-up or update: decide which is meant, and make both say it."),),
+        here=alike.here.reach.value,
+        later=alike.later.reach.value,
+        why=alike.later.why,
+        by=alike.next.by,
     )
 
 
@@ -308,15 +279,13 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
             if missing:
                 by_right.setdefault(missing, []).append((alike, now))
                 continue
-            yield Finding(
-                Code.of("imds-nodes-unknown"),
-                Severity.MEDIUM,
-                Status.UNKNOWN,
+            yield Finding.of(
+                "imds-nodes-unknown/when",
                 _subject(alike),
-                f"what pods find {'now' if now else 'on the next node'} is not known: {found.why}",
                 tuple(some(alike.nodes)),
-                (_measured(alike.nodes[0]) if now else Remedy(_LOOK),),
-                f"the metadata options {'now' if now else 'on the next node'}",
+                remedy=(_measured(alike.nodes[0]) if now else Remedy(_LOOK),),
+                when="now" if now else "on the next node",
+                why=found.why,
             )
     for missing, about in by_right.items():
         yield _without_right(facts, missing, about)
@@ -329,7 +298,7 @@ def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[Nod
     names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
     why = (first.here if now else first.later).why
     return Finding.of(
-        "imds-nodes-unknown",
+        "imds-nodes-unknown/right",
         _subject(first) if len(groups) == 1 else _cluster(facts),
         tuple(some(names)),
         remedy=(allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),

@@ -10,10 +10,10 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach, shell
 from kubectl_eksdoc.core.model.earlier import Earlier
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order, reached
+from kubectl_eksdoc.core.model.findings import Finding, Subject, in_order, reached
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod, pod_count
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST, AffectedPod, Effect, Inside, Judged, cut_off, fails
 from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole, reasons, some
@@ -52,23 +52,13 @@ def judged_successor(name: str, affected: Sequence[AffectedPod]) -> Iterator[Fin
         return
     named = sorted({str(owner_of(each.pod)) for each in found})
     whose = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
-    yield Finding(
-        Code.of("imds-successor"),
-        Severity.HIGH if sure else Severity.LOW,
-        Status.FAIL if sure else Status.UNKNOWN,
+    yield Finding.of(
+        "imds-successor/breaks" if sure else "imds-successor/possible",
         Subject("NodeGroup", name),
-        "an AL2023 node group in its place comes with hop limit 1 and IMDSv2 required: "
-        f"{pod_count(len(found))} {'would break' if sure else 'may need it'} there ({whose})",
         tuple(some(reasons(found))),
-        (
-            Remedy(
-                "Give them a role of their own, a region and a VPC before you move to AL2023, or set the hop limit of "
-                "the new group to 2 in a launch template of your own.",
-                shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", name, "--assume", f"ami={AL2023}"),
-                When.TOMORROW,
-            ),
-        ),
-        "" if sure else "what they ask the service for",
+        count=len(found),
+        whose=whose,
+        command=shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", name, "--assume", f"ami={AL2023}"),
     )
 
 

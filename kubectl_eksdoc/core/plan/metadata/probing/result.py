@@ -225,11 +225,5 @@ def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
     for each in plan.likes:
         if each.chosen or each.why_not in NOTHING_TO_ASK:
             continue
-        yield Finding(
-            Code.of("imds-measured"),
-            Severity.LOW,
-            Status.UNKNOWN,
-            Subject("NodeGroup", each.group) if each.group else Subject("Node", each.nodes[0]),
-            f"{len(each.nodes)} node{'' if len(each.nodes) == 1 else 's'} cannot be probed: {each.why_not}",
-            missing="what a pod there measures",
-        )
+        subject = Subject("NodeGroup", each.group) if each.group else Subject("Node", each.nodes[0])
+        yield Finding.of("imds-measured/not-probed", subject, count=len(each.nodes), why=each.why_not)
