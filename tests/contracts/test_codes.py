@@ -68,7 +68,7 @@ def faults(at: str, call: ast.Call, known: Mapping[str, Mapping[str, Any]]) -> I
     if not asked or None in given or not known.keys() >= {*asked}:
         yield f"{at}: there is no such text, or its values are not given by name"
         return
-    for record in (known[text] for text in asked):
+    for record in map(known.__getitem__, asked):
         if ("severity" in record) is ("severity" in given):
             yield f"{at}: its severity is in the record or is given, one of both"
         if (wanted := set(fields(record))) != given - OTHERS:

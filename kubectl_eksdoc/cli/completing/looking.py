@@ -89,9 +89,9 @@ def connection_of(cursor: Cursor) -> Connection:
 
 def _of_kubeconfig(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
     def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-        from kubectl_eksdoc.kube import whereabouts
+        from kubectl_eksdoc.kube import kubeconfig_names
 
-        found: Iterable[Name] = getattr(whereabouts, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
+        found: Iterable[Name] = getattr(kubeconfig_names, name)(cursor.last("--kubeconfig"), looking.kubeconfig())
         return found
 
     return read
