@@ -17,7 +17,7 @@ from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.findings import Finding
+    from kubectl_eksdoc.core.model.findings import Finding, Status
     from kubectl_eksdoc.kube.identity import AwsWanted
 
 
@@ -154,6 +154,9 @@ def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
     from kubectl_eksdoc.core.model.findings import Status
 
     found = {each.status for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted}
-    if Status.FAIL in found:
-        return exits.FAILS
-    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN
+    return of(Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS)
+
+
+def of(worst: Status) -> int:
+    """The exit code of an answer, by the worst in it that counts."""
+    return {"fail": exits.FAILS, "unknown": exits.UNKNOWN, "pass": exits.CLEAN}[worst.value]

@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class CheckReading:
     """Lists of `kinds`, and `objects` by their names. `files`: of manifests; `past`: what tells of changes is read,
-    too."""
+    too; `aws`: it is asked."""
 
     kinds: Sequence[Resource]
     objects: Collection[Named]
     files: Sequence[str] = ()
     past: bool = False
+    aws: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class CheckWorld(ReadWorld):
         return installed_side(self.aws, name, wish)
 
 
+LEFT_OUT = Unknown("AWS is left out (--no-aws)")
 _NOT_TOLD = "versions of launch templates"
 
 
@@ -139,11 +141,11 @@ def open_check(
         AwsError: as `wiring.aws.open_aws`.
     """
     if (held := kept(source, "check")) is not None:
-        told, beside = held.aws(), held.beside()
+        told, beside = held.aws() if reading.aws else LEFT_OUT, held.beside()
         cluster = named(held.reader(progress).read(reading.kinds), told, wanted)
         karpenter = InterruptionWorld(cluster, told, beside, beside, beside)
         return CheckWorld(cluster, told, karpenter, beside, reading.files, past=beside if reading.past else None)
-    aws = open_aws_or_none(source, connection, wanted)
+    aws = open_aws_or_none(source, connection, wanted) if reading.aws else LEFT_OUT
     if source.live:
         cluster = named(open_reader(source, connection, progress).read(reading.kinds), aws, wanted)
         from kubectl_eksdoc.kube.api_signs import ApiSigns

@@ -127,6 +127,12 @@ def _add_judged(parser: Parser) -> None:
         default=False,
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
+    group.add_argument(
+        "--no-aws",
+        action="switch",
+        default=False,
+        help="leave AWS out: it is not asked, and what only it knows is out of scope and not unknown",
+    )
     _add_what_does_not_count(group)
     opt_in_options.add_without(group, *permissions.SKIPPABLE)
 
@@ -195,8 +201,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
+    accepted = frozenset(request.accepted)
     wish = Wish(
-        frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, accepted=frozenset(request.accepted)
+        frozenset(only),
+        gate,
+        Severity(request.fail_on),
+        suppressions,
+        symptom,
+        accepted=accepted,
+        no_aws=request.no_aws,
     )
     question = Question(request, checks, wish)
     before = earlier(question, around)
@@ -204,13 +217,15 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         world, plan = answered(question, around)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
+    if request.no_aws and not plan.judged:
+        raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
     opening.told(world, options, around)
     since_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
     view = CheckView(plan, request.given, world.recognised, since=beside)
     shown = looks.decide(options, around.stdout, around.environ)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
-    code = exits.FAILS if explained else opening.code(plan.deciding, request.accepted)
+    code = exits.FAILS if explained else opening.of(plan.outcome.status)
     return Answer(FORMATS.render(view, options.output, shown), code)
 
 

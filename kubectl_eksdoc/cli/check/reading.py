@@ -30,7 +30,7 @@ def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> C
     from kubectl_eksdoc.wiring.checks import CheckReading
 
     names = tuple(dict.fromkeys((*every_object(), *OBJECTS)))
-    what = CheckReading(kinds_for(checks), names, request.files, request.since is not None)
+    what = CheckReading(kinds_for(checks), names, request.files, request.since is not None, not request.no_aws)
     return opening.opened(around.open_check, request, around, what)
 
 

@@ -28,8 +28,8 @@ _OF_FILES = "api-in-manifest"
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
     that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
-    EKS is to look
-    anew first. `earlier`: a file of an earlier check, "" for none. `without`: opt-ins that are left out."""
+    EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`: opt-ins that are left out.
+    `no_aws`: so is AWS."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -45,6 +45,7 @@ class Request:
     refresh: bool = False
     earlier: str = ""
     without: tuple[str, ...] = ()
+    no_aws: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
@@ -69,6 +70,8 @@ class Request:
             raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
         if args.refresh_insights and not source.live:
             raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
+        if args.refresh_insights and args.no_aws:
+            raise UsageError("--refresh-insights asks EKS, and --no-aws leaves AWS out", "Give one of them.")
         return Request(
             GlobalOptions.from_args(args),
             source,
@@ -84,6 +87,7 @@ class Request:
             args.refresh_insights,
             since_from(args),
             without_from(args),
+            args.no_aws,
         )
 
     @property
@@ -102,5 +106,6 @@ class Request:
             "refresh-insights": self.refresh,
             "since": self.earlier,
             "without": list(self.without),
+            "no-aws": self.no_aws,
         }
         return {name: value for name, value in said.items() if value}

@@ -13,13 +13,14 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.kinds import KindRead
 from kubectl_eksdoc.core.model.network import Webhook
 from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
 from kubectl_eksdoc.core.model.pods import ENDED, Owner, Pod, Toleration
 from kubectl_eksdoc.core.model.selectors import Labels, from_parts
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.upgrades.software import KNOWN
+from kubectl_eksdoc.core.rules.upgrades.software import KNOWN, Needed
 
 
 class Replacement(str, Enum):
@@ -101,8 +102,9 @@ def returns_to_node(pod: Pod, workload: Workload | None) -> str:
 
 # What replacements need while a drain goes on, and the pods that serve it.
 #
-# Evicting the only backend of one of these stops replacements in the whole cluster: nothing can be created
-# (a webhook that fails closed), no node comes (the autoscaler), no volume attaches, no name resolves.
+# Evicting the only backend of some of these stops replacements in the whole cluster: nothing can be created
+# (a webhook that fails closed), no volume attaches, no name resolves. Others come back before anybody waits for them:
+# how bad it is stands in knowledge/software.json, with its reason.
 
 
 _CONTROLLERS = {
@@ -121,11 +123,12 @@ _NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """`pods` are those that serve `what` and are Ready; `why` says what stops without them."""
+    """`pods` serve `what` and are Ready; `why` says what stops without them, `severity` how bad that is."""
 
     what: str
     why: str
     pods: tuple[Pod, ...]
+    severity: Severity = Severity.CRITICAL
 
 
 def guards_pod_creation(webhook: Webhook) -> bool:
@@ -159,18 +162,18 @@ def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
 
 
 def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
-    serving: dict[str, list[Pod]] = defaultdict(list)
-    roles: dict[int, str] = {}  # replicas share their labels
+    serving: dict[Needed, list[Pod]] = defaultdict(list)
+    roles: dict[int, Needed | None] = {}  # replicas share their labels
     for pod in ready:
-        role = roles.get(id(pod.labels))
-        if role is None:
-            known = (_CONTROLLERS.get(pod.labels.get(label, ""), "") for label in _NAME_LABELS)
-            role = roles[id(pod.labels)] = next(filter(None, known), "")
+        if id(pod.labels) not in roles:
+            known = (_CONTROLLERS.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
+            roles[id(pod.labels)] = next(filter(None, known), None)
+        role = roles[id(pod.labels)]
         # A DaemonSet has one on every node: a drain takes none of them away.
         if role and not pod.of_daemon_set:
             serving[role].append(pod)
     for role, pods in serving.items():
-        yield Backends(role, f"{role} is away until its replacement is Ready", tuple(pods))
+        yield Backends(role.what, role.effect, tuple(pods), role.severity)
 
 
 def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:

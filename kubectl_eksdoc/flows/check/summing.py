@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.addon.circumstances import by_minors
 from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.check.checking import unknown
@@ -151,7 +152,9 @@ def _addons(cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround) 
             objects = around.interruption.objects
             plan = addon.plan_addon(cluster, around.eks, side, objects, Asked(), around.values_judged)
             later = _later(each, told, way, side.target.version)
-            found += [*plan.findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
+            steps = tuple(by_minors(plan.facts))  # the checklist goes them one by one: they are in no way
+            findings = (each for each in plan.findings if each not in steps)
+            found += [*findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
     what = "what its update would change"
     lost = (
         unknown(Code.of("check-addons"), Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items()

@@ -46,7 +46,7 @@ def junit(view: CheckView, look: Look) -> str:
     every = [case for _, cases in suites for case in cases]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites {_attributes('kubectl eksdoc check', every)}>",
+        f"<testsuites {_attributes('kubectl eksdoc check', every, of_suite=False)}>",
         *(line for number, (area, cases) in enumerate(suites) for line in _suite(plan, area, cases, number)),
         "</testsuites>",
     ]
@@ -83,10 +83,10 @@ def _unjudged(plan: CheckPlan, code: Code, judged: Sequence[Judged]) -> Iterator
             yield from (each for each in one.findings if each.code == whole and plan.counts(each))
 
 
-def _attributes(name: str, cases: Sequence[_Case]) -> str:
+def _attributes(name: str, cases: Sequence[_Case], of_suite: bool = True) -> str:
     failed, skipped = sum(bool(case.fails) for case in cases), sum(case.skipped for case in cases)
-    figures = f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="{skipped}" time="0"'
-    return f"name={_quoted(name)} {figures}"
+    counted = f' skipped="{skipped}"' if of_suite else ""  # Jenkins' schema has it of a suite alone
+    return f'name={_quoted(name)} tests="{len(cases)}" failures="{failed}" errors="0"{counted} time="0"'
 
 
 def _suite(plan: CheckPlan, area: Area, cases: Sequence[_Case], number: int) -> Iterator[str]:

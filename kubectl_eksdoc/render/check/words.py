@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
@@ -25,7 +26,7 @@ def in_short(plan: CheckPlan) -> str:
     """The first lines: which way, may it be gone, and what stands against it."""
     if plan.diagnosis is not None:
         return symptom(plan.diagnosis)
-    return f"{way(plan)} {verdict(plan).text}{suppressed(plan)}"
+    return f"{way(plan)} {verdict(plan).text}{suppressed(plan)}{left_out(plan)}"
 
 
 class Verdict(NamedTuple):
@@ -44,6 +45,11 @@ class Verdict(NamedTuple):
 def suppressed(plan: CheckPlan) -> str:
     """With a space before; "" where none is."""
     return f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
+
+
+def left_out(plan: CheckPlan) -> str:
+    """With a space before; "" where all was asked."""
+    return f" {plan.facts.eks.why}." if plan.wish.no_aws and isinstance(plan.facts.eks, Unknown) else ""
 
 
 def partly(plan: CheckPlan) -> str:
@@ -79,29 +85,28 @@ def way(plan: CheckPlan) -> str:
 def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
     """``17 findings and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
     fails = len(plan.of(gate, Status.FAIL))
-    unknown = len([each for each in plan.of(gate, Status.UNKNOWN) if each.code.name not in plan.wish.accepted])
+    unknown, accepted = len(plan.of(gate, Status.UNKNOWN)), len(accepted_at(plan, gate))
     parts = [counted(fails, "finding")] if fails else []
-    return joined([*parts, f"{unknown} unknown"] if unknown else parts)
+    return joined([*parts, f"{unknown - accepted} unknown"] if unknown > accepted else parts)
+
+
+def accepted_at(plan: CheckPlan, gate: Gate | None) -> tuple[Finding, ...]:
+    """What counts there, and may be unknown."""
+    return tuple(each for each in plan.of(gate, Status.UNKNOWN) if each.code.name in plan.wish.accepted)
 
 
 def verdict(plan: CheckPlan) -> Verdict:
     """Where no symptom was named: may it be gone, and what stands against it."""
-    said, held = [], False
-    for gate in Gate:
-        if found := at_gate(plan, gate):
-            said.append(f"{found} {before(plan, gate)}")
-            held = held or gate is not Gate.AFTER
-    if said and not held and plan.wish.whole and plan.facts.way.steps:
-        # Before the upgrade nodes are always behind its target: the way itself mends that.
-        return Verdict("Nothing stands against the next step", f"; still to come: {'; '.join(said)}.", False)
+    accepted = len(plan.outcome.accepted)
+    also = f" {accepted} unknown, accepted by --accept-unknown." if accepted else ""
+    said = [f"{found} {before(plan, gate)}" for gate in Gate if (found := at_gate(plan, gate))]
     if said:
-        return Verdict("Not yet", f": {'; '.join(said)}.", True)
+        return Verdict("Not yet", f": {'; '.join(said)}.{also}", True)
     beside = at_gate(plan, None)
     if beside:
-        return Verdict("Nothing blocks a step", f"; {beside} besides.", False)
-    accepted = sum(each.status is Status.UNKNOWN and each.code.name in plan.wish.accepted for each in plan.deciding)
+        return Verdict("Nothing blocks a step", f"; {beside} besides.{also}", False)
     if accepted:
-        return Verdict("Nothing blocks a step", f"; {accepted} unknown, accepted by --accept-unknown.", False)
+        return Verdict("Nothing blocks a step", f";{also}", False)
     slight = sum(too_slight(plan, each) for each in plan.findings)
     if slight:
         verb = "is" if slight == 1 else "are"

@@ -14,18 +14,21 @@ from kubectl_eksdoc.render.check import FORMATS
 from tests.render.check.checked import LOOK, UNFIT, accepted, check, view
 
 LATER = replace(UNFIT, status=Status.FAIL, message="it is updated after the control plane", missing="")
-CHECKS = [check(Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, UNFIT), check(Area.ADDONS, Gate.AFTER, LATER)]
+CHECKS = [check(Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, UNFIT), check(Area.ADDONS, Gate.BEFORE_NODES, LATER)]
 
 
 def test_two_checks_of_one_code_are_told_apart_in_the_document() -> None:
     found = json.loads(FORMATS.render(view(CHECKS), "json", LOOK))["findings"]
-    assert {each["status"]: each["gate"] for each in found} == {"unknown": "before-control-plane", "fail": "after"}
+    assert {each["status"]: each["gate"] for each in found} == {
+        "unknown": "before-control-plane",
+        "fail": "before-nodes",
+    }
 
 
 def test_two_checks_of_one_code_are_told_apart_in_sarif() -> None:
     (ran,) = json.loads(FORMATS.render(view(CHECKS), "sarif", LOOK))["runs"]
     told = {each["properties"]["status"]: each["properties"]["gate"] for each in ran["results"]}
-    assert told == {"unknown": "before-control-plane", "fail": "after"}
+    assert told == {"unknown": "before-control-plane", "fail": "before-nodes"}
 
 
 @pytest.mark.parametrize("output", ["json", "sarif"])

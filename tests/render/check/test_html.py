@@ -118,7 +118,7 @@ def test_the_head_says_whose_what_when_and_from_where_to_where() -> None:
     [
         (usual(), "bad", "✗ Not yet"),
         ([check(Area.ADDONS, Gate.BEFORE_NODES, UNFIT)], "open", "? Not yet"),
-        ([check(Area.NODES, Gate.AFTER, SKEW)], "good", "✓ Nothing stands against the next step"),
+        ([check(Area.NODES, Gate.AFTER, SKEW)], "good", "✓ Nothing to do"),
         ([check(Area.NODES, None, SKEW)], "good", "✓ Nothing blocks a step"),
         ([check(Area.SUPPORT, None, SLIGHT)], "good", "✓ Nothing to do"),
     ],
@@ -130,7 +130,7 @@ def test_the_answer_is_a_sign_a_word_and_a_tone(checks: list, tone: str, answer:
 def test_at_the_end_of_the_way_what_is_left_behind_is_no_longer_to_come() -> None:
     behind = [check(Area.NODES, Gate.AFTER, SKEW)]
     before, after = html(view(behind)), html(view(behind, facts=healthy(target="1.33")))
-    assert '<span class="warn">! 1 finding</span>' in before
+    assert '<span class="unseen">○ judged after the last step</span>' in before
     assert '<span class="bad">✗ 1 finding</span>' in after and '<div class="verdict bad"><strong>✗ Not yet' in after
 
 

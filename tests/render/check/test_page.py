@@ -27,7 +27,7 @@ from tests.builders import a_node, ago
 from tests.core.plan.check.healthy import a_healthy_cluster, healthy
 from tests.core.plan.check.test_registry import blind
 from tests.reading import printed
-from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, accepted, check, stuck, view
+from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, view
 
 
 @pytest.mark.parametrize("look", [LOOK, NARROW])
@@ -167,10 +167,10 @@ def test_all_well_is_said_plainly() -> None:
     )
 
 
-def test_what_the_way_itself_mends_does_not_stand_against_its_next_step() -> None:
+def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
     behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
     short = table(view(behind), LOOK)
-    assert "Nothing stands against the next step; still to come: 1 finding before the end of the upgrade." in short
+    assert "Nothing to do" in short and "nodes-behind" not in short
     assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
     there = table(view(behind, facts=healthy("1.33")), LOOK)
     assert "Not yet: 1 finding before the end" in there, "the control plane has it, and they have not followed"
@@ -191,7 +191,31 @@ def test_what_may_be_unknown_is_no_not_yet() -> None:
     assert said.head == "Nothing blocks a step" and "accepted by --accept-unknown" in said.text
 
 
+_FOUND = st.builds(
+    replace,
+    st.sampled_from([SKEW, UNFIT, SLIGHT]),
+    severity=st.sampled_from(Severity),
+    status=st.sampled_from(Status),
+    missing=st.just("it"),
+)
+_WISHES = st.builds(
+    Wish, fail_on=st.sampled_from(Severity), accepted=st.sampled_from([frozenset(), frozenset({UNFIT.code.name})])
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([*Gate, None]), _FOUND), max_size=4), _WISHES, st.sampled_from(["1.33", "1.34"])
+)
+def test_the_sentence_says_what_the_exit_code_does(found: list, wish: Wish, target: str) -> None:  # type: ignore[type-arg]
+    checks = [check(Area.NODES, gate, each) for gate, each in found]
+    plan = plan_check(healthy(target=target), checks, wish)
+    said, status = words.verdict(plan), plan.outcome.status
+    assert status is not Status.PASS or not said.against
+    assert status is Status.PASS or said.head in ("Not yet", "Nothing blocks a step")
+    assert ("accepted by" in said.text) is bool(plan.outcome.accepted)
+
+
 def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
     name = "api-refused-today"
     plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
-    assert plan.deciding and words.verdict(plan).text == "Nothing blocks a step; 1 unknown besides."
+    assert plan.outcome.unknown and words.verdict(plan).text == "Nothing blocks a step; 1 unknown besides."

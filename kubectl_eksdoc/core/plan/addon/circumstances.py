@@ -134,12 +134,17 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
             tuple(f"{issue.code}: {issue.message}" for issue in facts.addon.issues),
             (Remedy("wait until it is ACTIVE, or mend what EKS names first"),),
         )
+    yield from by_minors(facts)
+
+
+def by_minors(facts: AddonFacts) -> Iterator[Finding]:
+    """That the update is several ones."""
     if len(facts.steps) > 1:
         yield Finding(
             Code.of("addon-version-unfit"),
             Severity.HIGH,
             Status.FAIL,
-            addon,
+            Subject("Addon", facts.addon.name),
             f"{facts.addon.name} is updated one minor version at a time: "
             + " → ".join((facts.addon.version, *facts.steps)),
             ("EKS user guide, update the Amazon VPC CNI add-on",),

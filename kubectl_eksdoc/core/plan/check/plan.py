@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Suppression, in_order
@@ -28,7 +29,8 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 class Wish:
     """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
     nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
-    then on is listed, None for nothing. `accepted`: codes that may be unknown."""
+    then on is listed, None for nothing. `accepted`: codes that may be unknown. `no_aws`: what only AWS knows is out of
+    scope."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
@@ -37,6 +39,7 @@ class Wish:
     symptom: Symptom | None = None
     since: datetime | None = None
     accepted: frozenset[str] = frozenset()
+    no_aws: bool = False
 
     def asks(self, check: Check, code: Code) -> bool:
         """Whether what that check finds of that code is wanted."""
@@ -60,6 +63,19 @@ class Judged:
         """The worst: what fails, then what is not known."""
         found = {each.status for each in self.findings}
         return Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What counts, worst first; `accepted`: what may be unknown (--accept-unknown)."""
+
+    fails: tuple[Finding, ...]
+    unknown: tuple[Finding, ...]
+    accepted: tuple[Finding, ...]
+
+    @property
+    def status(self) -> Status:
+        return Status.FAIL if self.fails else Status.UNKNOWN if self.unknown else Status.PASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +107,13 @@ class CheckPlan:
         return in_order(finding for finding in found if finding.status is status and self.counts(finding))
 
     @property
-    def deciding(self) -> tuple[Finding, ...]:
-        """What the answer as a whole goes by. What is to be seen at the end of a way that has steps left is still to
-        come: before an upgrade nodes are always behind its target."""
-        later = Gate.AFTER if self.wish.whole and self.facts.way.steps else None
-        decides = [each for each in self.judged if later is None or each.check.gate is not later]
-        return in_order(finding for each in decides for finding in each.findings if self.counts(finding))
+    def outcome(self) -> Outcome:
+        """What the sentence and the exit code go by."""
+        counting = [each for each in self.findings if self.counts(each)]
+        unknown = [each for each in counting if each.status is Status.UNKNOWN]
+        accepted = tuple(each for each in unknown if each.code.name in self.wish.accepted)
+        fails = tuple(each for each in counting if each.status is Status.FAIL)
+        return Outcome(fails, tuple(each for each in unknown if each not in accepted), accepted)
 
     def waiting(self, step: Step) -> tuple[Finding, ...]:
         """What counts, and is to be mended before that step."""
@@ -113,11 +130,16 @@ class CheckPlan:
 
 
 def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Reach = Reach()) -> CheckPlan:
-    """`reach`: by which words the commands lead to the cluster that was read."""
+    """`reach`: by which words the commands lead to the cluster that was read. What is seen at the end of an upgrade
+    that has not begun is not judged: before it nodes are always behind its target, and its steps say what to do."""
+    if wish.whole and facts.way.steps:
+        checks = [check for check in checks if check.gate is not Gate.AFTER]
     found = [(check, _found(facts, check, wish, reach)) for check in checks]
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
+    if wish.no_aws:
+        judged = tuple(filter(None, (_without_aws(facts, each) for each in judged)))
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
@@ -131,6 +153,18 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
         None if wish.since is None else changed(facts, wish.since),
     )
+
+
+def _without_aws(facts: CheckFacts, of: Judged) -> Judged | None:
+    """Without what only AWS knows. A check that is left with nothing was not made: it must not be said to pass."""
+    why = facts.eks.why if isinstance(facts.eks, Unknown) else None
+    left = [each for each in of.findings if why and each.status is Status.UNKNOWN and _of_aws(each, why)]
+    kept = tuple(each for each in of.findings if each not in left)
+    return None if left and not kept else replace(of, findings=kept)
+
+
+def _of_aws(found: Finding, why: str) -> bool:
+    return found.message.endswith(why) or found.missing.startswith("eks:")
 
 
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:

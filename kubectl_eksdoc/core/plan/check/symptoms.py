@@ -31,13 +31,14 @@ class Symptom(str, Enum):
 class Cause:
     """Of findings with the `codes`. `what` ends the sentence "Most likely: …". `now`: the finding itself is seen to
     hurt, not to be able to. `about`: names of subjects, none for any. `warned`: it counts even where it stops no
-    upgrade (PASS)."""
+    upgrade (PASS). `look`: the command to begin with, "" where the finding's own remedy is."""
 
     codes: tuple[str, ...]
     what: str
     now: bool = False
     about: tuple[str, ...] = ()
     warned: bool = False
+    look: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,9 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
 def _suspect(cause: Cause, found: Finding, cluster: Cluster, reach: Reach) -> Suspect:
     """The first remedy that has a command, or the first."""
     remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
+    if cause.look:
+        text = "Nothing shows that this hurts now: see what is missing before you change it."
+        remedy = Remedy(text, reach.of(cause.look))
     undo = _reached(way_back("" if remedy is None else remedy.command, cluster), reach)
     told = found.code.name, found.severity, found.status, found.subject, found.message, found.evidence
     return Suspect(cause.what, *told, remedy, undo, cause.now)

@@ -28,6 +28,7 @@ class Promise(str, Enum):
 
     SUPPORTED = "supported"  # others are not
     TESTED = "tested"  # of others they say nothing
+    NONE = "none"  # they publish no table
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,10 @@ class Need:
 NEEDS = sections(Need, "software", "needs")
 
 
-def needs(software: Software, target: Version, nodes: str = "") -> tuple[Need, ...]:
-    """All that hold for it at `target`, those of earlier versions too, and for nodes of that family."""
-    return tuple(each for each in NEEDS if each.name == software.name and _concerns(each, target, nodes))
-
-
-def only_if(software: Software, target: Version) -> str:
-    """The condition under which something holds for it at `target`, a clause; "" where what holds does so without."""
-    return next((need.only_if for need in needs(software, target) if need.only_if), "")
+def needs(software: Software, now: Version, step: Version, nodes: str = "") -> tuple[Need, ...]:
+    """All that come with the step from `now` to `step`, and with nodes of that family. A cluster that has passed a
+    version shows by running that what it needed is there."""
+    return tuple(each for each in NEEDS if each.name == software.name and _concerns(each, now, step, nodes))
 
 
 def meets(need: Need, installed: Installed) -> Verdict:
@@ -146,17 +143,19 @@ class Place(str, Enum):
     AFTER_CONTROL_PLANE = "after the control plane"
     BEFORE_NODES = "before the nodes"
     NO_ORDER = "at any time"
+    NO_PROMISE = "no promise"  # its makers have tested other versions of Kubernetes, or publish none
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """`to`: at least this version, None where no one is named."""
+    """`to`: at least this version, None where no one is named. `only_if`: whom it concerns, "" for everybody."""
 
     place: Place
     why: str
     to: Version | None = None
     source: Source | None = None
+    only_if: str = ""
 
 
 _POLICY = Source("kubernetes.io, Version Skew Policy")
@@ -172,26 +171,27 @@ def placed(software: Software, installed: Installed, now: Version, step: Version
     if software == CLUSTER_AUTOSCALER:
         why = "its minor follows that of the control plane"
         return Placed(Place.AFTER_CONTROL_PLANE, why, minor_of(step), _SAME_MINOR)
-    return _by_needs(software, installed, step, nodes) or _by_makers(software, installed, now, step)
+    return _by_needs(software, installed, (now, step), nodes) or _by_makers(software, installed, now, step)
 
 
-def _by_needs(software: Software, installed: Installed, step: Version, nodes: str) -> Placed | None:
+def _by_needs(software: Software, installed: Installed, step: tuple[Version, Version], nodes: str) -> Placed | None:
     """By the first need that is not met; before the control plane goes before the nodes."""
-    for need in sorted(needs(software, step, nodes), key=lambda each: (each.kubernetes is None, _age(each))):
+    for need in sorted(needs(software, *step, nodes), key=lambda each: (each.kubernetes is None, _age(each))):
         verdict = meets(need, installed)
         if verdict.fit is Fit.FITS:
             continue
         if verdict.fit is Fit.UNKNOWN:
-            return Placed(Place.UNKNOWN, verdict.why, need.at_least, need.source)
+            return Placed(Place.UNKNOWN, verdict.why, need.at_least, need.source, need.only_if)
         place = Place.BEFORE_NODES if need.kubernetes is None else Place.BEFORE_CONTROL_PLANE
-        return Placed(place, verdict.why, need.at_least, need.source)
+        return Placed(place, verdict.why, need.at_least, need.source, need.only_if)
     return None
 
 
 def _by_makers(software: Software, installed: Installed, now: Version, step: Version) -> Placed:
     if installed is None:
         return Placed(Place.NO_ORDER, "it is not installed")
-    if software.name not in _TABLE_OF:
+    table = _TABLE_OF.get(software.name)
+    if table is None:
         if software.addon:
             why = (
                 "EKS offers the versions of an add-on by the cluster's version, new ones once the control plane has it"
@@ -201,10 +201,13 @@ def _by_makers(software: Software, installed: Installed, now: Version, step: Ver
             return Placed(Place.NO_ORDER, "it has what is known to be needed")
         return Placed(Place.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
     then = fits(software, installed, step)
+    if table.promise is not Promise.SUPPORTED:
+        place = Place.NO_ORDER if then.fit is Fit.FITS else Place.NO_PROMISE
+        return Placed(place, then.why, None, then.source)
     if then.fit is Fit.UNKNOWN:
         return Placed(Place.UNKNOWN, then.why, None, then.source)
     newer = () if isinstance(installed, Unknown) else _newer(installed, versions_for(software, (step,)))
-    if then.fit in (Fit.TOO_OLD, Fit.UNTESTED) and newer:
+    if then.fit is Fit.TOO_OLD and newer:
         both = tuple(each for each in newer if each in versions_for(software, (now,)))
         gap = "" if both else f"; no version is made for both {in_words(minor_of(now))} and {in_words(minor_of(step))}"
         return Placed(Place.BEFORE_CONTROL_PLANE, then.why + gap, both[0] if both else None, then.source)
@@ -215,10 +218,10 @@ def _newer(installed: Version, versions: Sequence[Version]) -> tuple[Version, ..
     return tuple(each for each in versions if installed < each)
 
 
-def _concerns(need: Need, target: Version, nodes: str) -> bool:
+def _concerns(need: Need, now: Version, step: Version, nodes: str) -> bool:
     if need.kubernetes is None:
         return need.nodes == nodes
-    return not minor_of(target) < need.kubernetes
+    return minor_of(now) < need.kubernetes and not minor_of(step) < need.kubernetes
 
 
 def _age(need: Need) -> tuple[int, int, int]:
@@ -229,6 +232,10 @@ def _age(need: Need) -> tuple[int, int, int]:
 
 def _by_table(table: Table, version: Version, kubernetes: Version) -> Verdict:
     wanted, text = minor_of(kubernetes), in_words(version)
+    if not table.rows:
+        return Verdict(
+            Fit.UNTESTED, f"the makers of {table.name} publish no table of Kubernetes versions", table.source
+        )
     if table.read_to < minor_of(version):
         return Verdict(Fit.UNKNOWN, f"its table ends with {in_words(table.read_to)}, it is {text}", table.source)
     row = _row(table.rows, version)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.knowledge import Source, records
+from kubectl_eksdoc.core.model.knowledge import Source, file, records
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
 
-PLUGIN = "kubectl convert is a plugin of its own (kubectl-convert); it knows Kubernetes' own kinds, no custom resources"
+PLUGIN = "kubectl convert is a plugin of its own (kubectl-convert)"
 
 
 def convert(file: str, api_version: str) -> str:
@@ -28,6 +28,8 @@ class ByHand:
 
 
 _BY_HAND = records(ByHand, "conversions")
+_UNREGISTERED = frozenset(file("conversions")["unregistered"])
+"""Groups that the scheme of kubectl-convert does not have: of their kinds it says 'no kind is registered'."""
 
 
 def by_hand(row: RemovedApi) -> tuple[ByHand, ...]:
@@ -37,4 +39,4 @@ def by_hand(row: RemovedApi) -> tuple[ByHand, ...]:
 
 def convertible(row: RemovedApi) -> bool:
     """Whether kubectl convert does anything about it: it must be an object, and something must replace it."""
-    return bool(row.resource and row.replacement) and row.kind != "PodSecurityPolicy"
+    return bool(row.resource and row.replacement) and row.kind != "PodSecurityPolicy" and row.group not in _UNREGISTERED

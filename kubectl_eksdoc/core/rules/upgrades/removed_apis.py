@@ -21,7 +21,8 @@ READ_TO = read_to("removed_apis")
 @dataclass(frozen=True, slots=True)
 class RemovedApi:
     """`kind` in `api_version` is not served from `removed` on. `resource` is its plural name, "" for a kind that only
-    clients use. `replacement` as the source words it, "" where it names none; see `removed_apis.instead`."""
+    clients use. `replacement` as the source words it, "" where it names none; see `removed_apis.instead`. `mapped`: the
+    plugin mapkubeapis rewrites it in what Helm has stored."""
 
     api_version: str
     kind: str
@@ -31,6 +32,7 @@ class RemovedApi:
     introduced: Version | None = None
     deprecated: Version | None = None
     replacement: str = ""
+    mapped: bool = False
 
     @property
     def group(self) -> str:

@@ -10,17 +10,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.knowledge import Source, records
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.images import by_image, version_of
 
 
 @dataclass(frozen=True, slots=True)
+class Needed:
+    """`what` it is to pods that are made anew; `effect`: a clause on the time without it, and how bad that is."""
+
+    what: str
+    severity: Severity
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
 class Software:
     """`eks_addon`: EKS has an add-on of that name, `about` is what it is for. `images`: ends of repositories, whole
     parts of them (``karpenter/controller``). `labels`: of its pods, any one of which tells it (`labelled`).
-    `replacements_need`: what it is to pods that are made anew, "" where they do not need it; `controller_labels`: more
-    labels that tell it then. `upgrades`: its version decides an upgrade. `variable`: of the container, whose value is
+    `replacements_need`: None where pods that are made anew do not need it; `controller_labels`: more labels that tell
+    it then. `upgrades`: its version decides an upgrade. `variable`: of the container, whose value is
     its version instead of the tag."""
 
     name: str
@@ -30,7 +40,7 @@ class Software:
     images: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     controller_labels: tuple[tuple[str, str], ...] = ()
-    replacements_need: str = ""
+    replacements_need: Needed | None = None
     upgrades: bool = False
     variable: str = ""
 

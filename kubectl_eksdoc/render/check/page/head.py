@@ -10,7 +10,7 @@ from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
 from kubectl_eksdoc.render.html import Html, el, lines, put
 from kubectl_eksdoc.render.text import counted
 
-BAD, OPEN, GOOD, LATER = ("✗", "bad"), ("?", "open"), ("✓", "good"), ("!", "warn")
+BAD, OPEN, GOOD = ("✗", "bad"), ("?", "open"), ("✓", "good")
 PASSED_OVER = ("○", "unseen")
 
 LIGHTS = {
@@ -52,7 +52,7 @@ def _answer(shown: Shown) -> Html:
         return _verdict(*(BAD if plan.diagnosis.suspects else OPEN), words.symptom(plan.diagnosis))
     said = words.verdict(plan)
     rest = said.rest.lstrip(":; ")
-    below = el("p", f"{rest[:1].upper()}{rest[1:]}{words.suppressed(plan)}")
+    below = el("p", f"{rest[:1].upper()}{rest[1:]}{words.suppressed(plan)}{words.left_out(plan)}")
     partly = words.partly(plan)
     part = el("p", el("b", partly), class_="part") if partly else ""
     gates = el("ol", *(_gate(shown, gate) for gate in Gate), class_="gates") if plan.wish.whole else ""
@@ -67,21 +67,17 @@ def _standing(shown: Shown, verdict: words.Verdict) -> tuple[str, str]:
     """The sign and the tone of the answer."""
     if not verdict.against:
         return GOOD
-    now = [gate for gate in Gate if not _is_later(shown, gate)]
-    return BAD if any(shown.plan.of(gate, Status.FAIL) for gate in now) else OPEN
-
-
-def _is_later(shown: Shown, gate: Gate) -> bool:
-    """Before an upgrade nodes are always behind its target: the way itself mends that."""
-    return gate is Gate.AFTER and shown.plan.wish.whole and bool(shown.plan.facts.way.steps)
+    return BAD if any(shown.plan.of(gate, Status.FAIL) for gate in Gate) else OPEN
 
 
 def _gate(shown: Shown, gate: Gate) -> Html:
     plan = shown.plan
-    sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if plan.of(gate, Status.UNKNOWN) else GOOD
-    if _is_later(shown, gate) and plan.of(gate, Status.FAIL):
-        sign, tone = LATER
-    found = words.at_gate(plan, gate) or "nothing stands against it"
+    found, accepted = words.at_gate(plan, gate), words.accepted_at(plan, gate)
+    sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if found else GOOD
+    if not found:
+        found = f"{len(accepted)} unknown, accepted" if accepted else "nothing stands against it"
+    if gate is Gate.AFTER and plan.facts.way.steps:
+        (sign, tone), found = PASSED_OVER, "judged after the last step"
     if (sign, tone) == GOOD and (slight := words.slight_at(plan, gate)):
         sign, tone = PASSED_OVER
         found = f"nothing counts at --fail-on {plan.wish.fail_on.value}; {slight} less severe"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,7 @@ from tests.builders import a_cluster
 from tests.core.for_each import for_each
 
 EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
+UPGRADES = Path(__file__).parents[3] / "data" / "upgrades"
 FORBIDDEN = Unknown("the server refuses it", "list somethings")
 
 
@@ -283,6 +286,16 @@ def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
     assert finding.remedy[0].command == "helm get manifest web -n shop"
     assert not any("mapkubeapis" in each.command for each in finding.remedy)
     assert finding.remedy[-1].text.endswith("helm mapkubeapis web -n shop")
+
+
+@for_each("row", [each for each in ROWS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
+def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> None:
+    """Its map is beside the table of this tool, as it was published."""
+    release = a_release(a_manifest(row, ""))
+    mapped = [row.api_version, row.kind] in json.loads((UPGRADES / "mapkubeapis.json").read_text())
+    (finding, *_) = found(Code.of("api-in-helm"), a_way(row.removed.minor - 1, row.removed.minor), release)
+    assert ("helm mapkubeapis web" in finding.remedy[-1].text) is mapped
+    assert ("has no mapping" in finding.remedy[-1].text) is not mapped
 
 
 def test_hooks_of_a_release_are_told_by_themselves() -> None:

@@ -248,13 +248,30 @@ def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end()
     assert held.commands[0].startswith("kubectl get nodepool general -o yaml >")
 
 
+def test_amis_are_pinned_by_id_as_no_budget_holds_expiry() -> None:
+    pools = {
+        "node_pools": [NodePool("general", node_class="default")],
+        "node_classes": [NodeClass("default", amis=("alias=al2023@latest",))],
+    }
+    facts = with_nodes(karpenters(), **pools)
+    pinned, back = the_step(facts, "Pin the AMIs of EC2NodeClass default"), the_step(facts, "Let Karpenter replace")
+    assert "expireAfter" in pinned.why and not any("budgets" in each for each in pinned.commands)
+    assert pinned.commands[1].endswith("-o 'jsonpath={.items[*].status.imageID}'")
+    assert back.commands == (
+        "kubectl patch ec2nodeclass default --type merge -p "
+        """'{"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}'""",
+    )
+    unread = the_step(with_nodes(karpenters()), "Hold Karpenter back")
+    assert "does not hold expiry" in unread.why
+
+
 @pytest.mark.parametrize(("ami", "said"), [("alias=al2023@v20250610", True), ("alias=al2023@latest", False)])
 def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(ami: str, said: bool) -> None:
     pools = {
         "node_pools": [NodePool("general", node_class="default")],
         "node_classes": [NodeClass("default", amis=(ami,))],
     }
-    step = the_step(with_nodes(karpenters(), **pools), "Hold Karpenter back")
+    step = the_step(with_nodes(karpenters(), **pools), "Pin the AMIs")
     assert ("no new node comes once the control plane has it" in step.why) is said
 
 

@@ -185,8 +185,11 @@ def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
 @pytest.mark.parametrize(
     ("image", "status"),
     [
-        ("quay.io/prometheus/prometheus:v3.1.0", ["unknown"]),  # its makers publish no table
-        ("quay.io/argoproj/argocd:v99.0.0", ["unknown"]),  # newer than the table
+        ("quay.io/prometheus/prometheus:v3.1.0", ["pass"]),  # its makers publish no table
+        ("quay.io/argoproj/argocd:v99.0.0", ["pass"]),  # newer than a table that promises nothing of others
+        ("quay.io/argoproj/argocd:v2.14.0", ["pass"]),  # tested with others
+        ("quay.io/argoproj/argocd:v3.2.3", []),
+        ("public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0", []),  # what 1.24 needed
         (f"{KARPENTER}:latest", ["unknown"]),
         ("nginx:1.27", []),
     ],

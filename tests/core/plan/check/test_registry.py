@@ -92,12 +92,16 @@ def test_blind_no_check_passes_anything(check: Check) -> None:
         assert found != ()
 
 
-def test_what_is_still_to_come_decides_nothing_before_the_way_begins() -> None:
+def test_what_is_to_be_done_later_is_a_step_and_no_finding() -> None:
     found = plan_check(healthy(), ALL, Wish())
-    assert {each.code.name for each in found.findings if each.status is Status.FAIL} >= {"nodes-behind"}
-    assert not any(each.code.name == "nodes-behind" for each in found.deciding)
-    at_the_end = plan_check(healthy(), chosen((), Gate.AFTER), Wish(gate=Gate.AFTER))
-    assert any(each.code.name == "nodes-behind" for each in at_the_end.deciding)
+    assert found.outcome.fails == ()
+    assert not any(each.check.gate is Gate.AFTER for each in found.judged), "it is not said to be well"
+    assert any(each.title.startswith("Update kube-proxy") for each in found.checklist)
+    for later in (
+        plan_check(healthy(), chosen((), Gate.AFTER), Wish(gate=Gate.AFTER)),
+        plan_check(healthy(now="1.34"), ALL, Wish()),
+    ):
+        assert any(each.code.name == "nodes-behind" for each in later.outcome.fails)
 
 
 @for_each("name", [code.name for code in CODES])

@@ -249,6 +249,21 @@ def test_the_last_backends_do_not_go_for_good() -> None:
     assert {f.status for f in plan.findings if f.code.name == "only-backend"} == {Status.FAIL}
 
 
+@pytest.mark.parametrize(
+    ("label", "status", "severity"),
+    [
+        ("karpenter", Status.FAIL, "critical"),
+        ("aws-load-balancer-controller", Status.FAIL, "high"),
+        ("cert-manager", Status.PASS, "info"),
+        ("cluster-autoscaler", Status.PASS, "info"),
+    ],
+)
+def test_what_ends_with_the_only_replica_decides_how_bad_it_is(label: str, status: Status, severity: str) -> None:
+    only = a_pod("it-1", owner="ReplicaSet/it-1", labels={"app.kubernetes.io/name": label})
+    found = finding(plan_of(pods=[only]), "only-backend")
+    assert (found.status, found.severity.value) == (status, severity)
+
+
 def test_a_bare_backend_goes_where_another_one_stays() -> None:
     karpenter = {"app": "karpenter"}
     several = [a_pod("bare", owner=None, labels=karpenter), a_pod("kept", labels=karpenter)]

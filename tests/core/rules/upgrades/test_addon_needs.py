@@ -37,7 +37,7 @@ ARGO_CD, CERT_MANAGER, ISTIO, KARPENTER, KEDA = (
     BY_NAME[each] for each in ("Argo CD", "cert-manager", "Istio", "Karpenter", "KEDA")
 )
 EBS_CSI, LOAD_BALANCER_CONTROLLER = BY_NAME["aws-ebs-csi-driver"], BY_NAME["aws-load-balancer-controller"]
-FLUENT_BIT, METRICS_SERVER = BY_NAME["Fluent Bit for Container Insights"], BY_NAME["metrics-server"]
+FLUENT_BIT, METRICS_SERVER = BY_NAME["aws-for-fluent-bit"], BY_NAME["metrics-server"]
 NODE_TERMINATION_HANDLER, PROMETHEUS = BY_NAME["aws-node-termination-handler"], BY_NAME["Prometheus"]
 
 
@@ -58,7 +58,7 @@ def the(software: Software, at_least: str) -> Need:
         ("vpc-cni", "1.16.2", AL2023),
         ("aws-load-balancer-controller", "2.4.1", "1.22"),
         ("aws-load-balancer-controller", "2.4.7", "1.25"),
-        ("Fluent Bit for Container Insights", "1.3.12", "1.24"),
+        ("aws-for-fluent-bit", "1.3.12", "1.24"),
         ("appmesh-controller", "1.4.3", "1.22"),
         ("aws-ebs-csi-driver", None, "1.23"),
     ],
@@ -98,15 +98,17 @@ def test_a_minor_is_enough_where_a_minor_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("installed", "fit"), [(None, Fit.ABSENT), (UNKNOWN, Fit.FITS), (v("0.1.0"), Fit.FITS)])
 def test_what_only_has_to_be_there(installed: Installed, fit: Fit) -> None:
-    (need,) = needs(EBS_CSI, v("1.23"))
+    (need,) = needs(EBS_CSI, v("1.22"), v("1.23"))
     assert meets(need, installed).fit is fit
 
 
 def test_needs_begin_at_their_version_and_stay() -> None:
-    assert needs(VPC_CNI, v("1.25")) == ()
-    assert needs(VPC_CNI, Version(1, 26, 3)) == needs(VPC_CNI, v("1.33")) == (the(VPC_CNI, "1.12"),)
-    assert needs(VPC_CNI, v("1.25"), AL2023) == (the(VPC_CNI, "1.16.2"),)
-    assert len(needs(LOAD_BALANCER_CONTROLLER, v("1.25"))) == 2
+    assert needs(VPC_CNI, v("1.24"), v("1.25")) == needs(VPC_CNI, v("1.26"), v("1.27")) == ()
+    assert (
+        needs(VPC_CNI, v("1.25"), Version(1, 26, 3)) == needs(VPC_CNI, v("1.25"), v("1.33")) == (the(VPC_CNI, "1.12"),)
+    )
+    assert needs(VPC_CNI, v("1.24"), v("1.25"), AL2023) == (the(VPC_CNI, "1.16.2"),)
+    assert len(needs(LOAD_BALANCER_CONTROLLER, v("1.21"), v("1.25"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,9 @@ def test_needs_begin_at_their_version_and_stay() -> None:
         (KARPENTER, "1.14.1", "1.37", Fit.UNKNOWN),
         (KARPENTER, "1.15.0", "1.36", Fit.UNKNOWN),
         (KARPENTER, "0.20.0", "1.22", Fit.UNKNOWN),
-        (ARGO_CD, "3.1.4", "1.33", Fit.FITS),
-        (ARGO_CD, "3.1.4", "1.34", Fit.UNTESTED),
+        (ARGO_CD, "3.2.3", "1.34", Fit.FITS),
+        (ARGO_CD, "3.3.0", "1.35", Fit.FITS),
+        (ARGO_CD, "3.2.3", "1.35", Fit.UNTESTED),
         (ARGO_CD, "3.6.0", "1.34", Fit.UNKNOWN),
         (CERT_MANAGER, "1.18.2", "1.33", Fit.FITS),
         (CERT_MANAGER, "1.18.2", "1.34", Fit.TOO_OLD),
@@ -141,7 +144,7 @@ def test_needs_begin_at_their_version_and_stay() -> None:
         (CLUSTER_AUTOSCALER, "1.33.1", "1.33", Fit.FITS),
         (CLUSTER_AUTOSCALER, "1.32.1", "1.33", Fit.UNTESTED),
         (KUBE_PROXY, "1.34.0", "1.33", Fit.TOO_NEW),
-        (PROMETHEUS, "3.5.0", "1.33", Fit.UNKNOWN),
+        (PROMETHEUS, "3.5.0", "1.33", Fit.UNTESTED),
     ],
 )
 def test_the_tables_of_the_makers(software: Software, version: str, kubernetes: str, fit: Fit) -> None:
@@ -202,9 +205,14 @@ def test_versions_that_fit_both_sides_of_a_step() -> None:
         (KARPENTER, v("1.15.0"), "1.35", "1.36", Place.UNKNOWN, None),
         (KARPENTER, UNKNOWN, "1.30", "1.31", Place.UNKNOWN, None),
         (KARPENTER, None, "1.30", "1.31", Place.NO_ORDER, None),
-        (KEDA, v("2.16.0"), "1.31", "1.32", Place.BEFORE_CONTROL_PLANE, "2.17"),
-        (KEDA, v("2.21.0"), "1.31", "1.32", Place.NO_ORDER, None),
-        (PROMETHEUS, v("3.5.0"), "1.31", "1.32", Place.UNKNOWN, None),
+        (KEDA, v("2.16.0"), "1.31", "1.32", Place.NO_PROMISE, None),
+        (KEDA, v("2.17.0"), "1.31", "1.32", Place.NO_ORDER, None),
+        (KEDA, UNKNOWN, "1.31", "1.32", Place.NO_PROMISE, None),
+        (NODE_TERMINATION_HANDLER, v("1.25.3"), "1.33", "1.34", Place.NO_PROMISE, None),
+        (PROMETHEUS, v("3.5.0"), "1.31", "1.32", Place.NO_PROMISE, None),
+        (Software("new", ARGO_CD.source), v("1.0"), "1.31", "1.32", Place.UNKNOWN, None),
+        (FLUENT_BIT, UNKNOWN, "1.33", "1.34", Place.NO_ORDER, None),  # what 1.24 needed
+        (LOAD_BALANCER_CONTROLLER, UNKNOWN, "1.33", "1.34", Place.NO_ORDER, None),
     ],
 )
 def test_where_each_stands(
@@ -234,7 +242,7 @@ def test_kube_proxy_is_never_before_the_control_plane(now: int, installed: Versi
 
 
 def test_it_says_why() -> None:
-    ebs, cni = needs(EBS_CSI, v("1.23"))[0], the(VPC_CNI, "1.12")
+    ebs, cni = needs(EBS_CSI, v("1.22"), v("1.23"))[0], the(VPC_CNI, "1.12")
     assert meets(ebs, None).why.startswith("aws-ebs-csi-driver is not installed: from 1.23 on")
     assert meets(cni, None).why == "vpc-cni is not installed"
     assert meets(cni, v("1.11.4")).why == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"

@@ -213,6 +213,8 @@ def test_what_can_be_converted() -> None:
     assert not convertible(the("policy/v1beta1", "PodSecurityPolicy"))
     assert not convertible(the("client.authentication.k8s.io/v1alpha1", "ExecCredential"))
     assert not convertible(the("scheduling.k8s.io/v1beta1", "Workload"))
+    assert not convertible(the("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition")), "not in its scheme"
+    assert not convertible(the("apiregistration.k8s.io/v1beta1", "APIService")), "not in its scheme"
 
 
 def test_every_note_for_people_belongs_to_a_row() -> None:

@@ -78,7 +78,7 @@ def test_every_version_is_read_back(major: int, minor: int, patch: int, ending: 
         ("public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.30.0", "aws-ebs-csi-driver"),
         ("public.ecr.aws/eks/aws-load-balancer-controller:v2.7.1", "aws-load-balancer-controller"),
         ("public.ecr.aws/appmesh/appmesh-controller:v1.4.3", "appmesh-controller"),
-        ("public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0", "Fluent Bit for Container Insights"),
+        ("public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0", "aws-for-fluent-bit"),
         ("registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0", "cluster-autoscaler"),
         ("public.ecr.aws/karpenter/controller:1.1.0@sha256:00", "Karpenter"),
         ("quay.io/argoproj/argocd:v3.1.0", "Argo CD"),
@@ -124,7 +124,7 @@ def test_labels_tell_it_where_images_do_not() -> None:
 
 def test_the_version_of_fluent_bit_is_a_variable() -> None:
     fluent_bit, image = (
-        BY_NAME["Fluent Bit for Container Insights"],
+        BY_NAME["aws-for-fluent-bit"],
         "public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0",
     )
     assert installed_version(fluent_bit, image, {"CI_VERSION": "k8s/1.3.36"}) == Version(1, 3, 36)

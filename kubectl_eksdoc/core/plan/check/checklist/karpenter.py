@@ -1,8 +1,10 @@
 """Karpenter's nodes: it replaces them by itself once their AMI is not the one that it would take now (drift).
 
 With an alias, or other terms that find AMIs by themselves, that begins as soon as the control plane has a new version,
-not when somebody is ready for it; with AMIs named by their ids it begins when the EC2NodeClass is changed.
-Source: Karpenter documentation, Disruption (drift, budgets) and NodeClasses (amiSelectorTerms).
+not when somebody is ready for it; with AMIs named by their ids it begins when the EC2NodeClass is changed. Budgets hold
+back drift and consolidation only: a node that expires (expireAfter, 720h by default) is deleted whatever they say, and
+comes back with the new version. So the AMIs are pinned where the EC2NodeClass is known.
+Source: Karpenter documentation, Disruption (drift, budgets, expiration) and NodeClasses (amiSelectorTerms).
 """
 
 from __future__ import annotations
@@ -33,22 +35,50 @@ def held(facts: CheckFacts) -> Iterator[Step]:
     for group in groups(facts.cluster.nodes):
         if not _has_pool(group) or _pinned(facts, group.name):
             continue
-        yield Step(
-            Phase.BEFORE_CONTROL_PLANE,
-            f"Hold Karpenter back from NodePool {group.name}",
-            "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
-            " of them at a time, before what stands against their replacement is mended. A budget of 0 (from Karpenter"
-            " 0.34 on) holds that, and consolidation, too; new nodes still come. The file has the budgets of before"
-            f"{_one_release(facts, group.name)}",
-            (
-                saved("nodepool", group.name, ""),
-                patch("nodepool", group.name, "", _NO_DRIFT),
-            ),
-            "its only disruption budget is 0",
-            shell("kubectl", "get", "nodepool", group.name, "-o", "jsonpath={.spec.disruption.budgets}"),
-            at=facts.way.now,
-            source=_DRIFT,
-        )
+        named = _class_of(facts, group.name)
+        yield _budget(facts, group) if named is None else _pin(facts, group, named)
+
+
+def _pin(facts: CheckFacts, group: Group, named: NodeClass) -> Step:
+    label, terms = f"{NODE_POOL}={group.name}", ", ".join(named.amis[:3]) or "as the family has them"
+    return Step(
+        Phase.BEFORE_CONTROL_PLANE,
+        f"Pin the AMIs of EC2NodeClass {named.name}, for NodePool {group.name}",
+        f"its AMIs ({terms}) are found anew once the control plane has a new version: its nodes drift at once, and"
+        " those that expire come back with it, which no disruption budget holds"
+        " (expireAfter). In amiSelectorTerms name the ids that the second command prints, each as an id, and amiFamily"
+        f" beside them; nodes that have them do not drift{_one_release(facts, group.name)}",
+        (
+            saved("ec2nodeclass", named.name, ""),
+            shell("kubectl", "get", "nodeclaims", "-l", label, "-o", "jsonpath={.items[*].status.imageID}"),
+            shell("kubectl", "edit", "ec2nodeclass", named.name),
+        ),
+        "its amiSelectorTerms are ids, and no NodeClaim is Drifted",
+        shell("kubectl", "get", "ec2nodeclass", named.name, "-o", "jsonpath={.spec.amiSelectorTerms}"),
+        at=facts.way.now,
+        source=_DRIFT,
+    )
+
+
+def _budget(facts: CheckFacts, group: Group) -> Step:
+    """Of a pool whose class is not known."""
+    return Step(
+        Phase.BEFORE_CONTROL_PLANE,
+        f"Hold Karpenter back from NodePool {group.name}",
+        "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
+        " of them at a time, before what stands against their replacement is mended. A budget of 0 (from Karpenter"
+        " 0.34 on) holds that, and consolidation, too; new nodes still come, and it does not hold expiry (expireAfter):"
+        " where nodes expire meanwhile, pin the AMIs in the EC2NodeClass by their ids. The file has the budgets of"
+        " before",
+        (
+            saved("nodepool", group.name, ""),
+            patch("nodepool", group.name, "", _NO_DRIFT),
+        ),
+        "its only disruption budget is 0",
+        shell("kubectl", "get", "nodepool", group.name, "-o", "jsonpath={.spec.disruption.budgets}"),
+        at=facts.way.now,
+        source=_DRIFT,
+    )
 
 
 def _has_pool(group: Group) -> bool:
@@ -70,6 +100,14 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             saved("ec2nodeclass", named.name, ""),
             shell("kubectl", "edit", "ec2nodeclass", named.name),
         )
+    elif named is not None and facts.way.steps:
+        title = f"Let Karpenter replace the nodes of {pool}: give EC2NodeClass {named.name} its AMIs back"
+        terms = ", ".join(named.amis) or "the AMIs of its family"
+        why = (
+            f"with {terms} instead of ids every node of the class drifts, within"
+            " the disruption budgets of its NodePool (10 % by default)"
+        )
+        commands = (_given_back(named),)
     else:
         title = f"Let Karpenter replace the nodes of {pool}: give it its disruption budgets back"
         why = (
@@ -89,6 +127,14 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
         source=_DRIFT,
     )
+
+
+def _given_back(named: NodeClass) -> str:
+    """By an alias, which is all that may be said with it; other terms are in the file that was saved."""
+    key, _, value = named.amis[0].partition("=") if len(named.amis) == 1 else ("", "", "")
+    if key != "alias" or '"' in value or "\\" in value:
+        return shell("kubectl", "edit", "ec2nodeclass", named.name)
+    return patch("ec2nodeclass", named.name, "", f'{{"spec": {{"amiSelectorTerms": [{{"alias": "{value}"}}]}}}}')
 
 
 def _one_release(facts: CheckFacts, pool: str) -> str:

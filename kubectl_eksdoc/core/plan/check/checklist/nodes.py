@@ -140,6 +140,7 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         commands: tuple[str, ...] = (
             f"{saved} > {shell(file_of(group.name))}",
             eks(facts, "create-nodegroup", "--cli-input-yaml", "file://new.yaml"),
+            eks(facts, "wait nodegroup-active", "--nodegroup-name", "NAME-OF-THE-NEW-GROUP"),
             *_emptied(group),
             eks(facts, "delete-nodegroup", *named),
         )

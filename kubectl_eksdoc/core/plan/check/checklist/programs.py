@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
 from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, only_if, placed
+from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, placed
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 
@@ -26,7 +26,7 @@ class _Move:
 def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Version) -> Iterator[Step]:
     """In the step from `now` to the next minor. `there`: all programs that run."""
     for move in _moves(facts, there, step, Place.BEFORE_CONTROL_PLANE):
-        condition = only_if(move.of.software, step)
+        condition = move.placed.only_if
         yield _step(move, Phase.BEFORE_CONTROL_PLANE, now, f" (if {condition})" if condition else "")
 
 

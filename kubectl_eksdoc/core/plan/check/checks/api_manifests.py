@@ -125,9 +125,12 @@ def _in_helm(
     facts: CheckFacts, each: Release, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
     rewrites = (
-        "If the version goes before the release is upgraded, helm upgrade says 'no matches for kind'; the plugin "
-        f"mapkubeapis rewrites what Helm has stored, and nothing in the cluster: {_helm('mapkubeapis', each)}"
+        "mapkubeapis rewrites what Helm has stored, where kind stands directly below apiVersion, and nothing in the "
+        f"cluster: {_helm('mapkubeapis', each)}"
+        if row.mapped
+        else "mapkubeapis has no mapping for it: upgrade the release first."
     )
+    late = "If the version goes before the release is upgraded, helm upgrade says 'no matches for kind'; the plugin"
     newer = f"Upgrade the release to a version of its chart without it. {follows(row, facts.way)}".strip()
     remedies = (
         Remedy(
@@ -136,7 +139,7 @@ def _in_helm(
             When.TOMORROW,
         ),
         *(Remedy(hand.what, "", When.TOMORROW) for hand in by_hand(row)),
-        Remedy(rewrites),
+        Remedy(f"{late} {rewrites}"),
     )
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))

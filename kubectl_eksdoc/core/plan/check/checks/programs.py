@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.check.checks.running import Running, running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import issue
 from kubectl_eksdoc.core.rules.addon_versions import is_offered, offered_for, target
-from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, only_if, placed
+from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
 from kubectl_eksdoc.core.rules.upgrades.amis import Family, family_of_os
 from kubectl_eksdoc.core.rules.upgrades.software import KUBE_PROXY
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
@@ -177,7 +177,7 @@ def _before(facts: CheckFacts) -> Iterator[Finding]:
     yield from unread(facts, Code.of("program-before-control-plane"), "which programs run", kinds.PODS)
     for each, step, found in _placed(facts):
         if found.place is Place.BEFORE_CONTROL_PLANE and facts.way.steps:
-            condition = only_if(each.software, step)
+            condition = found.only_if
             yield Finding(
                 Code.of("program-before-control-plane"),
                 Severity.HIGH,
@@ -197,7 +197,7 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
         return
     step = facts.way.steps[0] if facts.way.steps else facts.way.target
     for each in running(facts.cluster.pods):
-        if not any(need.nodes for need in needs(each.software, step, Family.AL2023.value)):
+        if not any(need.nodes for need in needs(each.software, facts.way.now, step, Family.AL2023.value)):
             continue
         found = placed(each.software, each.version, facts.way.now, step, Family.AL2023.value)
         if found.place is Place.UNKNOWN:
@@ -245,6 +245,11 @@ def _unknown(facts: CheckFacts) -> Iterator[Finding]:
         if found.place is Place.UNKNOWN:
             why = Unknown(found.why)
             yield unknown(Code.of("program-unknown"), each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
+        if found.place is Place.NO_PROMISE:
+            message = f"its makers promise nothing about {in_words(step)}: {found.why}"
+            yield Finding(
+                Code.of("program-unknown"), Severity.INFO, Status.PASS, each.subject, message, _sources(each, found)
+            )
 
 
 def _what(each: Running) -> str:

@@ -124,7 +124,7 @@ def _finding(subject: Subject, found: dict[str, str], pods: Sequence[Pod]) -> Fi
         (f"pods: {listed(sorted(found))}",),
         (
             Remedy(
-                "Mend it, or scale it down, before nodes are replaced.",
+                "See what its events and its log name, and fix that.",
                 kubectl("describe", "pod", first, subject.namespace),
             ),
         ),

@@ -110,6 +110,8 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
+        if first.url.startswith(_ITSELF):
+            continue  # EKS's own, on the machine of the API server: nobody here runs it
         if not first.service:
             told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be looked at from here")
             yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", told, Severity.INFO)

@@ -209,9 +209,10 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
         if len(backends.pods) == 1 or not lasting:
             what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
-            return blocks(
+            says = remarks if backends.severity is Severity.INFO else blocks
+            return says(
                 Code.of("only-backend"),
-                Severity.CRITICAL,
+                backends.severity,
                 survey.owner_subject(pod),
                 f"it is {what} of {backends.what}: {backends.why}",
                 where(pod),
