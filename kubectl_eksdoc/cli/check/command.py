@@ -22,7 +22,9 @@ from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.core.model.findings import Suppression
     from kubectl_eksdoc.core.plan.check.checking import Check
+    from kubectl_eksdoc.core.plan.check.plan import Wish
 
 NAME = reading.NAME
 
@@ -177,10 +179,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.core.model import snapshots
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.against import against
-    from kubectl_eksdoc.core.plan.check.areas import Gate
-    from kubectl_eksdoc.core.plan.check.plan import Wish
     from kubectl_eksdoc.core.plan.check.registry import known_codes
-    from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
@@ -190,9 +189,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     wanted = inside.from_args(args, request)
     if fleet is None and wanted is None:
         FORMATS.check(options.output)
-    gate = Gate(request.gate) if request.gate else None
-    symptom = Symptom(request.symptom) if request.symptom else None
-    only = codes_of(symptom) if symptom is not None else request.only
     checks = chosen_from(args)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
@@ -201,17 +197,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
-    accepted = frozenset(request.accepted)
-    wish = Wish(
-        frozenset(only),
-        gate,
-        Severity(request.fail_on),
-        suppressions,
-        symptom,
-        accepted=accepted,
-        no_aws=request.no_aws,
-    )
-    question = Question(request, checks, wish)
+    question = Question(request, checks, _wish(request, suppressions))
     before = earlier(question, around)
     try:
         world, plan = answered(question, around)
@@ -227,6 +213,24 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
     return Answer(FORMATS.render(view, options.output, shown), code)
+
+
+def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
+    from kubectl_eksdoc.core.model.findings import Severity
+    from kubectl_eksdoc.core.plan.check.areas import Gate
+    from kubectl_eksdoc.core.plan.check.plan import Wish
+    from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+
+    symptom = Symptom(request.symptom) if request.symptom else None
+    return Wish(
+        frozenset(request.only if symptom is None else codes_of(symptom)),
+        Gate(request.gate) if request.gate else None,
+        Severity(request.fail_on),
+        suppressions,
+        symptom,
+        accepted=frozenset(request.accepted),
+        no_aws=request.no_aws,
+    )
 
 
 def _judging_something(checks: Sequence[Check], request: Request) -> None:
