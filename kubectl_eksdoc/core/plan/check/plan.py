@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -164,7 +165,16 @@ def _without_aws(facts: CheckFacts, of: Judged) -> Judged | None:
 
 
 def _of_aws(found: Finding, why: str) -> bool:
-    return found.message.endswith(why) or found.missing.startswith("eks:")
+    """That AWS is left out is all that it lacks: with another reason beside that it stays unknown."""
+    lacking = found.missing.split(", ")
+    if any(each.startswith(_OF_CLUSTER) for each in lacking):
+        return False
+    return found.message.endswith(f": {why}") or all(_ACTION.match(each) for each in lacking)
+
+
+_ACTION = re.compile(r"[a-z0-9-]+:[A-Z]")
+_OF_CLUSTER = ("list ", "get ", "watch ", "create ")
+"""How a right in the cluster begins, and above one of IAM."""
 
 
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
