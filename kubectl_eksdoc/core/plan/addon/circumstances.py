@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.api_objects import named
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.addon.expected import owners_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
@@ -33,15 +33,11 @@ _WHOLE = Remedy("give the whole document: the values of today with what is to be
 def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
     addon = Subject("Addon", facts.addon.name)
     if isinstance(facts.values, Unknown):
-        yield Finding(
-            Code.of("addon-values-refused"),
-            Severity.HIGH,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "addon-values-refused/unreadable",
             addon,
-            "the configuration values of today cannot be read, so nothing is known of what they set",
             (facts.values.why,),
-            (Remedy("look at them (aws eks describe-addon), and give the whole document with --configuration-values"),),
-            missing=facts.values.missing or facts.values.why,
+            lacking=facts.values.missing or facts.values.why,
         )
         return
     if asked.values is None:
@@ -51,14 +47,13 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
     if gone:
         whole = not asked.values
         said = "all configuration values are taken away" if whole else "configuration values are taken away"
-        yield Finding(
-            Code.of("addon-values-dropped"),
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "addon-values-dropped",
             addon,
-            f"{said}: {', '.join(map(shown, gone))}",
             ("they are replaced as a whole: what the new document lacks goes back to its default",),
-            (_WHOLE,),
+            remedy=(_WHOLE,),
+            said=said,
+            map=", ".join(map(shown, gone)),
         )
 
 
@@ -68,30 +63,25 @@ def _refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unkno
     version = f"{facts.addon.name} {facts.target.version}"
     whose = "kept from today" if asked.values is None else "given"
     if isinstance(broken, Unknown):
-        yield Finding(
-            Code.of("addon-values-refused"),
-            Severity.HIGH,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "addon-values-refused/unknown",
             addon,
-            f"it is not known whether {version} takes the configuration values that are {whose}",
             (broken.why,),
-            (
-                Remedy(
-                    "try the same update on a cluster where nobody is hurt: EKS checks them before it changes anything"
-                ),
-            ),
-            missing=broken.missing or broken.why,
+            version=version,
+            whose=whose,
+            lacking=broken.missing or broken.why,
         )
         return
     for each in broken:
-        yield Finding(
-            Code.of("addon-values-refused"),
-            Severity.MEDIUM if each.doubtful else Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "addon-values-refused/refused",
             addon,
-            f"{version} does not take the values that are {whose}: {each}",
             ("EKS may let it pass: it is a format that is not of the standard",) if each.doubtful else (),
-            (Remedy(remedy(each, version)),),
+            severity=Severity.MEDIUM if each.doubtful else Severity.HIGH,
+            remedy=(Remedy(remedy(each, version)),),
+            version=version,
+            whose=whose,
+            each=each,
         )
 
 
@@ -99,15 +89,13 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
     addon = Subject("Addon", facts.addon.name)
     target, kubernetes = facts.target.version, facts.cluster.version
     if isinstance(facts.offered, Unknown):
-        yield Finding(
-            Code.of("addon-version-unfit"),
-            Severity.HIGH,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "addon-version-unfit/not-known",
             addon,
-            f"it is not known whether EKS offers {target} for Kubernetes {kubernetes}",
             (facts.offered.why,),
-            (Remedy("allow it, or look it up: aws eks describe-addon-versions"),),
-            missing=facts.offered.missing or facts.offered.why,
+            target=target,
+            kubernetes=kubernetes,
+            lacking=facts.offered.missing or facts.offered.why,
         )
     elif not facts.offered:
         message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
@@ -115,24 +103,14 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
         yield Finding(Code.of("addon-version-unfit"), Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
     old, new = parse(facts.now.version), parse(target)
     if old is not None and new is not None and new < old:
-        yield Finding(
-            Code.of("addon-version-unfit"),
-            Severity.HIGH,
-            Status.FAIL,
-            addon,
-            f"{target} is older than {facts.now.version}, which is installed",
-            (),
-            (Remedy("name a newer one with --to, or --to latest"),),
-        )
+        yield Finding.of("addon-version-unfit/older", addon, target=target, version=facts.now.version)
     if facts.addon.status not in ("", "ACTIVE"):
-        yield Finding(
-            Code.of("addon-not-active"),
-            Severity.MEDIUM,
-            Status.FAIL,
+        yield Finding.of(
+            "addon-not-active",
             addon,
-            f"{facts.addon.name} is {facts.addon.status}: EKS may refuse an update, or an earlier one has failed",
             tuple(f"{issue.code}: {issue.message}" for issue in facts.addon.issues),
-            (Remedy("wait until it is ACTIVE, or mend what EKS names first"),),
+            addon_name=facts.addon.name,
+            status=facts.addon.status,
         )
     yield from by_minors(facts)
 
@@ -156,19 +134,15 @@ def _of_pods(facts: AddonFacts) -> Iterator[Finding]:
     astray = facts.usage.astray if facts.addon.name == "vpc-cni" else ()
     for pod in astray:
         assert pod.branch is not None, "else it is not known to be astray"
-        yield Finding(
-            Code.of("addon-pods-astray"),
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "addon-pods-astray",
             Subject("Pod", pod.name, pod.namespace),
-            f"{pod.key} has the address {pod.branch.address} of its node, and not {pod.branch.interface} of its branch "
-            "interface: its own security groups do not hold",
             ("amazon-vpc-cni-k8s #2268",),
-            (
-                Remedy(
-                    f"have it made anew once ENABLE_POD_ENI is true: kubectl -n {pod.namespace} delete pod {pod.name}"
-                ),
-            ),
+            pod_key=pod.key,
+            address=pod.branch.address,
+            interface=pod.branch.interface,
+            namespace=pod.namespace,
+            pod_name=pod.name,
         )
 
 
@@ -181,11 +155,6 @@ def _of_writers(facts: AddonFacts) -> Iterator[Finding]:
         of = named(live)
         for manager, tool in ((each, tool_of(each)) for each in owners):
             if tool:
-                yield Finding(
-                    Code.of("addon-other-writer"),
-                    Severity.MEDIUM,
-                    Status.FAIL,
-                    Subject(of.kind, of.name, of.namespace),
-                    f"{tool} (field manager {manager}) has fields of it, and will write them again after the update",
-                    remedy=(Remedy(f"change it in {tool} as well, or take the object out of it", when=When.TOMORROW),),
+                yield Finding.of(
+                    "addon-other-writer", Subject(of.kind, of.name, of.namespace), tool=tool, manager=manager
                 )

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model.api_objects import Doc, named
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.versions import parse as version_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
@@ -46,30 +45,17 @@ def by_version(text: str, target: str) -> Iterator[Finding]:
     found = unread if is_digest(text) else judged(parse(text, None), version_of(target))
     subject = Subject("ConfigMap", NAME, SYSTEM)
     if found.refusals:
-        yield Finding(
-            Code.of("addon-corefile-refused"),
-            Severity.CRITICAL,
-            Status.FAIL,
+        yield Finding.of(
+            "addon-corefile-refused/refused",
             subject,
-            f"CoreDNS {target} would not start with this Corefile: {found.refusals[0]}",
             tuple(map(str, found.refusals[1:])),
-            (
-                Remedy(
-                    "fix the Corefile before the update, and test it without a cluster",
-                    f"kubectl eksdoc coredns-lameduck -f Corefile --coredns-version {target.removeprefix('v')}",
-                ),
-            ),
+            target=target,
+            refusals=found.refusals[0],
+            removeprefix=target.removeprefix("v"),
         )
     elif found.doubts:
-        yield Finding(
-            Code.of("addon-corefile-refused"),
-            Severity.LOW,
-            Status.UNKNOWN,
-            subject,
-            f"whether CoreDNS {target} would start with this Corefile is not known: {found.doubts[0]}",
-            found.doubts[1:],
-            (Remedy("start that CoreDNS once with the file, outside of the cluster: coredns -conf Corefile"),),
-            missing="the judgement of CoreDNS itself",
+        yield Finding.of(
+            "addon-corefile-refused/unknown", subject, found.doubts[1:], target=target, doubts=found.doubts[0]
         )
 
 

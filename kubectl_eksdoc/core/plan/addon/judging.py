@@ -36,48 +36,38 @@ def judged(
     elif facts.objects and not knows_all(facts.addon.name):
         yield _not_all_seen(facts)
     for of, why in unread:
-        yield Finding(
-            Code.of("addon-object-unread"),
-            Severity.HIGH,
-            Status.UNKNOWN,
+        yield Finding.of(
+            "addon-object-unread/judged",
             _subject(of),
-            f"{of} cannot be judged: what the update changes in it is not known",
             (why.why,),
-            (
+            remedy=(
                 Remedy(
                     f"allow {why.missing} and ask again"
                     if why.missing
                     else "look at its managedFields in the live cluster"
                 ),
             ),
-            missing=why.missing or why.why,
+            of=of,
+            lacking=why.missing or why.why,
         )
 
 
 def _nothing_seen(facts: AddonFacts) -> Finding:
-    return Finding(
-        Code.of("addon-object-unread"),
-        Severity.HIGH,
-        Status.UNKNOWN,
+    return Finding.of(
+        "addon-object-unread/nothing-seen",
         Subject("Addon", facts.addon.name),
-        f"no live object of {facts.addon.name} was looked at: what its update changes is not known",
         ("it is not known here which objects it is made of, or none of them is there",),
-        (Remedy("look at their managedFields by hand: kubectl get … -o yaml --show-managed-fields"),),
-        missing="the objects of the add-on",
+        addon_name=facts.addon.name,
     )
 
 
 def _not_all_seen(facts: AddonFacts) -> Finding:
     seen = ", ".join(str(named(each)) for each in facts.objects)
-    return Finding(
-        Code.of("addon-object-unread"),
-        Severity.MEDIUM,
-        Status.UNKNOWN,
+    return Finding.of(
+        "addon-object-unread/not-all-seen",
         Subject("Addon", facts.addon.name),
-        f"{facts.addon.name} has more objects than were read: what the update changes in them is not known",
         (f"read: {seen}",),
-        (Remedy("look for user-set fields in its other objects: kubectl get … -o yaml --show-managed-fields"),),
-        missing="the other objects of the add-on",
+        addon_name=facts.addon.name,
     )
 
 
@@ -202,20 +192,11 @@ def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     """One for each object: a user has removed what its manifest has in every version."""
     for each in predictions:
         if each.may_return:
-            yield Finding(
-                Code.of("addon-field-unknown"),
-                Severity.MEDIUM,
-                Status.UNKNOWN,
+            yield Finding.of(
+                "addon-field-unknown/may-return",
                 _subject(each.of),
-                f"the add-on's manifest has fields that are empty or not there: the update may set them again: "
-                f"{some_of([calls(field) for field in each.may_return])}",
                 ("where EKS applies one, it comes back in every mode, NONE and PRESERVE too",),
-                (
-                    Remedy(
-                        "compare the object with the manifest of the version, and remove them again after the update"
-                    ),
-                ),
-                "what EKS applies to these fields",
+                some_of=some_of([calls(field) for field in each.may_return]),
             )
 
 
@@ -223,14 +204,10 @@ def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     """One for each object: who installed the add-on by Helm before has them all."""
     for each in predictions:
         if each.shared:
-            yield Finding(
-                Code.of("addon-field-unknown"),
-                Severity.MEDIUM,
-                Status.UNKNOWN,
+            yield Finding.of(
+                "addon-field-unknown/shared",
                 _subject(each.of),
-                f"EKS and somebody else have the same fields, and what the version makes of them is not known: "
-                f"{some_of([calls(field) for field in each.shared])}",
                 ("where the version changes one, NONE fails on it and OVERWRITE takes it",),
-                (_TRY,),
-                "what EKS applies to these fields",
+                remedy=(_TRY,),
+                some_of=some_of([calls(field) for field in each.shared]),
             )

@@ -54,7 +54,6 @@ def test_what_is_found(cluster: Cluster) -> None:
         ("budget-missing", fail, Severity.LOW, "demo-shop"),
         ("crd-stored-version", fail, Severity.LOW, "backups.store.example.com"),
         ("runtime-socket", fail, Severity.LOW, "ops/log-relay"),
-        ("webhook-down", Status.UNKNOWN, Severity.INFO, "pod-identity-webhook"),
     ]
 
 

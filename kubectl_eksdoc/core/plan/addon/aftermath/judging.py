@@ -155,14 +155,7 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
             Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow
         )
     else:
-        yield Finding(
-            Code.of("addon-field-lost"),
-            Severity.LOW,
-            Status.PASS,
-            _subject(change.field.of),
-            f"{message}; {now}",
-            evidence,
-        )
+        yield Finding.of("addon-field-lost", _subject(change.field.of), evidence, message=message, now=now)
 
 
 def _of_earlier(found: Aftermath, past: Earlier) -> Finding:

@@ -133,12 +133,10 @@ def _twice(plan: TerraformPlan, cluster: EksCluster, here: Sequence[AddonRequest
     for (_, addon), resources in by_addon.items():
         if len(resources) > 1:
             first, *_ = addresses = [each.address for each in resources]
-            yield Finding(
-                Code.of("addon-terraform-clash"),
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "addon-terraform-clash",
                 Subject("TerraformResource", first),
-                f"{addon} is declared {len(resources)} times: each of them undoes what the other has set",
                 tuple(f"Terraform: {each}" for each in addresses),
-                (Remedy("leave one of them, and take the others out of the state: terraform state rm"),),
+                addon=addon,
+                resources_count=len(resources),
             )

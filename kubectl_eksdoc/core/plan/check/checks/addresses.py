@@ -76,20 +76,14 @@ def _of_cluster(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _scarce(facts: CheckFacts, each: Subnet) -> Finding:
-    return Finding(
-        Code.of("subnet-addresses"),
-        Severity.LOW,
-        Status.FAIL,
+    return Finding.of(
+        "subnet-addresses",
         Subject("Subnet", each.id),
-        f"{each.free} free addresses are left in it ({each.zone or 'zone unknown'}); the control plane's update needs"
-        f" up to {FREE_ADDRESSES}, and has to take those of the cluster's other subnets",
         (_free(each), sourced("up to five free addresses in the cluster's subnets", _FREE)),
-        (
-            Remedy(
-                "Free some addresses there: see who has them.",
-                aws(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={each.id}"),
-            ),
-        ),
+        free=each.free,
+        value=each.zone or "zone unknown",
+        free_addresses=FREE_ADDRESSES,
+        command=aws(facts, "ec2", "describe-network-interfaces", "--filters", f"Name=subnet-id,Values={each.id}"),
     )
 
 
@@ -156,15 +150,16 @@ def _too_few(
     source: Source,
 ) -> Finding:
     free = sum(each.free or 0 for each in subnets)
-    return Finding(
-        Code.of("subnet-addresses-nodes"),
-        severity,
-        Status.FAIL,
+    return Finding.of(
+        "subnet-addresses-nodes",
         subject(group.name),
-        f"its update may add {number(added, 'node')} in {zone or 'a zone'}, which need {what}; {free} are free there",
         (*map(_free, subnets), sourced("up to two nodes for each zone before one is drained", _SURGE))
         + (() if source is _SURGE else (sourced("how many addresses its pods need", source),)),
-        (Remedy("Free addresses there, or let the group update with strategy MINIMAL, which adds no nodes first."),),
+        severity=severity,
+        number=number(added, "node"),
+        value=zone or "a zone",
+        what=what,
+        free=free,
     )
 
 

@@ -118,14 +118,15 @@ def _found(uses: list[_Use], way: Way) -> Finding:
     how = "it was last applied" if applied else f"{' and '.join(clients)} wrote it"
     stays = () if applied else (f"{STAYS} (confidence: {Confidence.MEDIUM.value})",)
     of = first.of.of
-    return Finding(
-        Code.of("api-written"),
-        severity(first.row, Severity.HIGH if applied else Severity.MEDIUM),
-        Status.FAIL,
+    return Finding.of(
+        "api-written/found",
         Subject(of.kind, of.name, of.namespace),
-        f"{how} in {first.sign.api_version}, {not_served(first.row)}",
         (*(_evidence(use.sign) for use in uses[:_MOST]), *stays, *sources(first.row)),
-        tuple(_remedies(uses, way)),
+        severity=severity(first.row, Severity.HIGH if applied else Severity.MEDIUM),
+        remedy=tuple(_remedies(uses, way)),
+        how=how,
+        api_version=first.sign.api_version,
+        not_served=not_served(first.row),
     )
 
 
@@ -168,7 +169,7 @@ def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
         alike[use.sign.kind, use.sign.api_version, use.why][str(_subject(use.of))] = None
     for (kind, api_version, why), names in alike.items():
         subject = Subject(kind, listed(list(names)))
-        yield Finding(Code.of("api-written"), Severity.INFO, Status.PASS, subject, f"written in {api_version}: {why}")
+        yield Finding.of("api-written/explained", subject, api_version=api_version, why=why)
 
 
 def _subject(of: WrittenObject) -> Subject:

@@ -80,14 +80,14 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
     says = f"{METRIC}{{{labels}}}, removed_release {request.removed_release or 'not said'}"
     evidence = (says, "it counts nobody by name, and only since this API server started")
     name = ".".join(filter(None, (f"{request.resource}{sub}", request.version, request.group)))
-    return Finding(
-        Code.of("api-requested"),
-        Severity.HIGH if row is None else severity(row, Severity.HIGH),
-        Status.FAIL,
+    return Finding.of(
+        "api-requested",
         Subject("API", name),
-        f"somebody asks for {what}, which Kubernetes {in_words(minor_of(removed))} does not serve",
         (*evidence, *(sources(row) if row is not None else ())),
-        tuple(_who(facts, row, in_words(minor_of(removed)))),
+        severity=Severity.HIGH if row is None else severity(row, Severity.HIGH),
+        remedy=tuple(_who(facts, row, in_words(minor_of(removed)))),
+        what=what,
+        in_words=in_words(minor_of(removed)),
     )
 
 

@@ -70,26 +70,25 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _under_way(facts: CheckFacts, each: Update) -> Finding:
-    return Finding(
-        Code.of("cluster-update"),
-        Severity.HIGH,
-        Status.FAIL,
+    return Finding.of(
+        "cluster-update/under-way",
         cluster_of(facts),
-        f"an update is under way ({each.type}{begun(facts, each)}): EKS takes no other one until it has ended",
         (f"update {each.id}",),
-        (Remedy("Wait until it has ended:", describe(facts, each)),),
+        type=each.type,
+        begun=begun(facts, each),
+        command=describe(facts, each),
     )
 
 
 def _failed(facts: CheckFacts, each: Update) -> Finding:
-    return Finding(
-        Code.of("cluster-update"),
-        Severity.HIGH if each.type == _VERSION else Severity.MEDIUM,
-        Status.FAIL,
+    return Finding.of(
+        "cluster-update/failed",
         cluster_of(facts),
-        f"its last update ({each.type}{begun(facts, each)}) has failed; the next one may for the same reason",
         (*map(issue, each.errors), f"update {each.id}"),
-        (Remedy("See what it failed for, and mend that first.", describe(facts, each)),),
+        severity=Severity.HIGH if each.type == _VERSION else Severity.MEDIUM,
+        type=each.type,
+        begun=begun(facts, each),
+        command=describe(facts, each),
     )
 
 
@@ -144,13 +143,9 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
         else "if all of the conditions hold"
     )
     onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
-    return Finding(
-        Code.of("rollback-window"),
-        Severity.INFO,
-        Status.PASS,
+    return Finding.of(
+        "rollback-window",
         cluster_of(facts),
-        f"the upgrade to {in_words(now)} of {day(upgraded)} can be taken back to {back} until"
-        f" {until.strftime('%Y-%m-%d %H:%M')} UTC at least, {only_if}",
         (
             *(f"in its way now: {each}" for each in against),
             *onward,
@@ -160,6 +155,11 @@ def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Find
             f"it leaves as they are: {', '.join(path.ROLLBACK_LEAVES)}",
             sourced(path.DOUBT.text, path.DOUBT.source),
         ),
+        in_words=in_words(now),
+        day=day(upgraded),
+        back=back,
+        strftime=until.strftime("%Y-%m-%d %H:%M"),
+        only_if=only_if,
     )
 
 

@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.aws.addons import Update
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.core.model.findings import Finding, Remedy
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -50,14 +50,13 @@ def _updates(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
-    return Finding(
-        Code.of("nodegroup-update"),
-        Severity.MEDIUM,
-        Status.FAIL,
+    return Finding.of(
+        "nodegroup-update/under-way",
         subject(name),
-        f"an update of it is under way ({each.type}{begun(facts, each)}): EKS takes no other one until it has ended",
         (*_parameters(each), f"update {each.id}"),
-        (Remedy("Wait until it has ended:", describe(facts, each, "--nodegroup-name", name)),),
+        type=each.type,
+        begun=begun(facts, each),
+        command=describe(facts, each, "--nodegroup-name", name),
     )
 
 
@@ -72,14 +71,14 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
     drain = shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}")
     seen_by = describe(facts, each, "--nodegroup-name", name)
     remedies = [Remedy("See what each of its pods is held by, and what to do:", drain)] if evictions else []
-    yield Finding(
-        Code.of("nodegroup-update"),
-        Severity.HIGH,
-        Status.FAIL,
+    yield Finding.of(
+        "nodegroup-update/failed",
         subject(name),
-        f"its last update ({each.type}{begun(facts, each)}) has failed: {_codes(each)}",
         (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
-        (*remedies, Remedy("See what it failed for, and mend that first.", seen_by)),
+        remedy=(*remedies, Remedy("See what it failed for, and mend that first.", seen_by)),
+        type=each.type,
+        begun=begun(facts, each),
+        codes=_codes(each),
     )
 
 

@@ -164,21 +164,20 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
         why = Unknown(f"EKS does not say when it looked at {undated[0].name}")
         yield unknown(Code.of("insight-stale"), cluster_of(facts), "how old the insights are", why, Severity.LOW)
     if old:
-        yield Finding(
-            Code.of("insight-stale"),
-            Severity.LOW,
-            Status.FAIL,
+        yield Finding.of(
+            "insight-stale",
             cluster_of(facts),
-            f"{len(old)} of {number(len(seen), 'insight')} are older than a day, the oldest was seen"
-            f" {ago(now, min(old))}",
             ("what was mended or has come since is not in them",),
-            (
+            remedy=(
                 *_anew(facts),
                 Remedy(
                     "Ask EKS to look anew, and wait a few minutes before all of this is judged again.",
                     aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
                 ),
             ),
+            old_count=len(old),
+            number=number(len(seen), "insight"),
+            ago=ago(now, min(old)),
         )
 
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateVersion
 from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Subject
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
@@ -60,19 +60,12 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown("EKS does not tell its status")
             yield unknown(Code.of("nodegroup-health"), subject(group.name), "whether it is well", why)
         elif group.issues or group.status not in _WELL:
-            yield Finding(
-                Code.of("nodegroup-health"),
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "nodegroup-health",
                 subject(group.name),
-                f"{unwell(group.status, _WELL, group.issues)}: an update of it is refused, or fails",
                 tuple(map(issue, group.issues)),
-                (
-                    Remedy(
-                        "Mend what it names before the group is updated.",
-                        command(facts, "describe-nodegroup", group.name, "--query", "nodegroup.[status,health]"),
-                    ),
-                ),
+                unwell=unwell(group.status, _WELL, group.issues),
+                command=command(facts, "describe-nodegroup", group.name, "--query", "nodegroup.[status,health]"),
             )
 
 
@@ -92,15 +85,7 @@ def _templates(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _gone(group: NodeGroup, told: Absent) -> Finding:
-    return Finding(
-        Code.of("nodegroup-template"),
-        Severity.HIGH,
-        Status.FAIL,
-        subject(group.name),
-        f"its launch template {group.template} is not there any more: the group cannot be updated",
-        (told.said,),
-        (Remedy("Make a new node group with a launch template of its own, and drain this one."),),
-    )
+    return Finding.of("nodegroup-template/gone", subject(group.name), (told.said,), template=group.template)
 
 
 def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:
@@ -115,18 +100,15 @@ def _template(group: NodeGroup, told: TemplateVersions) -> Iterator[Finding]:
     number_used = used.number if isinstance(used, TemplateVersion) else int(group.template.version)
     if number_used >= told.latest.number:
         return
-    yield Finding(
-        Code.of("nodegroup-template"),
-        Severity.LOW,
-        Status.FAIL,
+    yield Finding.of(
+        "nodegroup-template/version",
         subject(group.name),
-        f"it uses version {number_used} of its launch template, and {told.latest.number} is the newest: what was"
-        " changed since is pending",
         (
             f"launch template {told.latest.name or told.latest.id}; version {told.default.number} is the default",
             *_images(used, told.latest),
         ),
-        (Remedy("See what the newer versions change, and choose one for the group's update."),),
+        number_used=number_used,
+        number=told.latest.number,
     )
 
 
@@ -151,19 +133,14 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
             why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
             yield unknown(Code.of("nodegroup-release"), subject(group.name), what, why, Severity.LOW)
         elif older:
-            yield Finding(
-                Code.of("nodegroup-release"),
-                Severity.LOW,
-                Status.FAIL,
+            yield Finding.of(
+                "nodegroup-release",
                 subject(group.name),
-                f"its AMI release {group.release} is older than {told}, which EKS recommends for {group.version}",
                 (f"amiType {group.ami_type}",),
-                (
-                    Remedy(
-                        "Update the group within its version, unless it is upgraded or replaced anyway.",
-                        command(facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version),
-                    ),
-                ),
+                release=group.release,
+                told=told,
+                version=group.version,
+                command=command(facts, "update-nodegroup-version", group.name, "--kubernetes-version", group.version),
             )
 
 

@@ -132,13 +132,9 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
     old = [each for each in made(facts) if each.family is Family.AL2]
     if not old:
         return
-    yield Finding(
-        Code.of("ami-al2023-moves"),
-        Severity.MEDIUM,
-        Status.FAIL,
+    yield Finding.of(
+        "ami-al2023-moves",
         cluster_of(facts),
-        f"Amazon Linux 2023 is more than a newer AMI: {number(len(old), 'group')} of nodes have to move there, or to"
-        " Bottlerocket",
         (
             ", ".join(str(each.subject) for each in old),
             "IMDSv2 only, and one hop where EKS makes the launch template: pods with a network of their own lose the"
@@ -147,7 +143,7 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
             f"vpc-cni {in_words(amis.AL2023_VPC_CNI)} or newer (EKS user guide, al2023)",
             "nodeadm with a NodeConfig instead of bootstrap.sh: user data is written anew (EKS user guide, al2023)",
         ),
-        (Remedy("See whose credentials end with one hop, before the first node moves.", "kubectl eksdoc imds-probe"),),
+        number=number(len(old), "group"),
     )
 
 
@@ -158,15 +154,14 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
         if fit.fit is Fit.UNKNOWN:
             ask = "Canonical" if each.family is Family.UBUNTU else "whoever builds it"
             wanted = in_words(facts.way.target)
-            yield Finding(
-                Code.of("ami-unknown"),
-                Severity.MEDIUM,
-                Status.UNKNOWN,
+            yield Finding.of(
+                "ami-unknown",
                 each.subject,
-                f"whether there is an AMI for {wanted} is not known: {fit.why}",
                 _who(each),
-                (Remedy(f"Ask {ask}: is there an AMI with the kubelet of {wanted}, and with which cgroups?"),),
-                f"for which versions of Kubernetes the AMI ({each.family.value}) is made",
+                wanted=wanted,
+                fit_why=fit.why,
+                family=each.family.value,
+                ask=ask,
             )
 
 
@@ -180,25 +175,17 @@ def _cgroups(facts: CheckFacts) -> Iterator[Finding]:
             continue
         evidence = (*_who(each), *((sourced(fit.why, fit.source),) if fit.source else ()))
         if fit.fit is Fit.UNKNOWN:
-            yield Finding(
-                Code.of("cgroup-v1"),
-                Severity.MEDIUM,
-                Status.UNKNOWN,
-                each.subject,
-                f"whether the kubelet of {in_words(facts.way.target)} starts there is not known: {fit.why}",
-                evidence,
-                (Remedy("Look on a node: stat -fc %T /sys/fs/cgroup prints cgroup2fs where it is v2."),),
-                "which cgroup version its AMI has",
+            yield Finding.of(
+                "cgroup-v1/unknown", each.subject, evidence, in_words=in_words(facts.way.target), fit_why=fit.why
             )
         else:
-            yield Finding(
-                Code.of("cgroup-v1"),
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "cgroup-v1/no-start",
                 each.subject,
-                f"the kubelet of {in_words(facts.way.target)} does not start there: {fit.why}",
                 evidence,
-                (_way(facts, each),),
+                remedy=(_way(facts, each),),
+                in_words=in_words(facts.way.target),
+                fit_why=fit.why,
             )
 
 

@@ -120,14 +120,15 @@ def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
     fitting = offered_for(of.offered, step)
     also = f", {len(of.both)} of them {in_words(of.before)}, too" if of.both and of.before != of.step else ""
     update = shell("kubectl", "eksdoc", "addon-diff", name, "--to", of.to) if of.to else ""
-    return Finding(
-        Code.of("check-addon-unfit"),
-        Severity.MEDIUM if of.follows and facts.way.steps else Severity.HIGH,
-        Status.FAIL,
+    return Finding.of(
+        "check-addon-unfit",
         _addon(of.addon),
-        f"version {of.addon.version} is not for {step}",
         (f"{len(fitting)} versions fit {step}{also}", of.when),
-        (Remedy(f"Look at what its update to {of.to or 'a version that fits'} changes, then update it.", update),),
+        severity=Severity.MEDIUM if of.follows and facts.way.steps else Severity.HIGH,
+        version=of.addon.version,
+        step=step,
+        value=of.to or "a version that fits",
+        update=update,
     )
 
 
@@ -204,14 +205,14 @@ def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
             what = f"whether {_what(each)} will do for nodes of {Family.AL2023.value}"
             yield unknown(Code.of("program-before-nodes"), each.subject, what, Unknown(found.why))
         if found.place is Place.BEFORE_NODES:
-            yield Finding(
-                Code.of("program-before-nodes"),
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "program-before-nodes",
                 each.subject,
-                f"{_what(each)} is to be updated before nodes of {Family.AL2023.value} come: {found.why}",
                 _sources(each, found),
-                (Remedy(f"Update it{_to(found)} before the first such node."),),
+                what=_what(each),
+                al2023=Family.AL2023.value,
+                found_why=found.why,
+                to=_to(found),
             )
 
 
@@ -223,14 +224,15 @@ def _after(facts: CheckFacts) -> Iterator[Finding]:
         due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
         if not facts.way.steps:
             due, when = f"now that the control plane has {in_words(step)}", "before the next upgrade"
-        yield Finding(
-            Code.of("program-after"),
-            Severity.LOW,
-            Status.FAIL,
+        yield Finding.of(
+            "program-after",
             each.subject,
-            f"{_what(each)} is to be updated {due}: {found.why}",
             _sources(each, found),
-            (Remedy(f"Update it{_to(found)} {when}."),),
+            what=_what(each),
+            due=due,
+            found_why=found.why,
+            to=_to(found),
+            when=when,
         )
 
 

@@ -49,14 +49,15 @@ def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node]
     already = version == facts.way.now
     when = "already now" if already else f"once the control plane has {in_words(version)}"
     first = not already and facts.way.steps and version == facts.way.steps[0]
-    return Finding(
-        Code.of("kubelet-skew"),
-        Severity.CRITICAL if already or first else Severity.HIGH,
-        Status.FAIL,
+    return Finding.of(
+        "kubelet-skew",
         group.subject,
-        f"{counted(held)} too old {when}: {why}",
         (named(held), EQUAL_NODES.text),
-        (Remedy(f"Upgrade these nodes before the control plane gets {in_words(version)}; until then it must not."),),
+        severity=Severity.CRITICAL if already or first else Severity.HIGH,
+        counted=counted(held),
+        when=when,
+        why=why,
+        in_words=in_words(version),
     )
 
 
@@ -66,14 +67,12 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
         yield from _silent(Code.of("kubelet-newer"), group, Severity.MEDIUM)
         newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
         if newer:
-            yield Finding(
-                Code.of("kubelet-newer"),
-                Severity.HIGH,
-                Status.FAIL,
+            yield Finding.of(
+                "kubelet-newer",
                 group.subject,
-                f"{counted(newer)} newer than the control plane ({in_words(facts.way.now)}), which must never be",
                 (named(newer), *_versions(newer)),
-                (Remedy("Upgrade the control plane before anything else, or replace these nodes by older ones."),),
+                counted=counted(newer),
+                in_words=in_words(facts.way.now),
             )
 
 
@@ -88,14 +87,14 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
             continue
         yield from _silent(Code.of("nodes-behind"), group, Severity.LOW)
         if behind:
-            yield Finding(
-                Code.of("nodes-behind"),
-                Severity.LOW,
-                Status.FAIL,
+            yield Finding.of(
+                "nodes-behind",
                 group.subject,
-                f"{len(behind)} of {counted(group.nodes)} without {in_words(facts.way.target)} yet",
                 (named(behind), *_versions(behind)),
-                (Remedy(f"Upgrade them{after}, in the order of the checklist.", "kubectl eksdoc check"),),
+                behind_count=len(behind),
+                counted=counted(group.nodes),
+                in_words=in_words(facts.way.target),
+                after=after,
             )
 
 
@@ -161,15 +160,7 @@ def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | No
     }
     if apart:
         node, why = next(iter(sorted(apart.items())))
-        yield Finding(
-            Code.of("kube-proxy-skew"),
-            Severity.MEDIUM,
-            Status.FAIL,
-            subject,
-            f"on {counted([*apart])} it is too far from the kubelet beside it: {why}",
-            (f"node {node}",),
-            (Remedy("Bring both to one version: whichever is older follows, kube-proxy by its add-on or DaemonSet."),),
-        )
+        yield Finding.of("kube-proxy-skew", subject, (f"node {node}",), counted=counted([*apart]), why=why)
 
 
 def _bad(fit: Fit) -> bool:

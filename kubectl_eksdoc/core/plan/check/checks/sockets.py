@@ -295,17 +295,14 @@ def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
         if not running:
             continue
         why = "by cri-dockerd, which EKS does not bring" if past else "and nodes of 1.24 or newer do not"
-        yield Finding(
-            Code.of("runtime-docker"),
-            Severity.MEDIUM if len(past) == len(running) else Severity.CRITICAL,
-            Status.FAIL,
+        yield Finding.of(
+            "runtime-docker",
             group.subject,
-            f"{len(running)} of {len(group.nodes)} nodes run Docker, {why}",
             (named(running), f"runtime: {listed(sorted({node.runtime for node in running}), 3)}", _NO_DOCKER),
-            (
-                Remedy("Change what relies on Docker (runtime-socket), then replace them by nodes with containerd."),
-                Remedy("Try it with one group first, made with containerd at the version that the nodes have now."),
-            ),
+            severity=Severity.MEDIUM if len(past) == len(running) else Severity.CRITICAL,
+            running_count=len(running),
+            nodes_count=len(group.nodes),
+            why=why,
         )
 
 

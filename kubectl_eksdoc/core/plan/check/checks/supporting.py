@@ -72,14 +72,14 @@ def _extended(facts: CheckFacts) -> Iterator[Finding]:
     cost = f"about ${found.extra_a_month:.0f} a month more than with standard support"
     days = found.extended_days
     left = "" if days is None else f"; it ends on {_on(found.extended_ends)}, in {number(days, 'day')}"
-    yield Finding(
-        Code.of("support-extended"),
-        Severity.MEDIUM,
-        Status.FAIL,
+    yield Finding.of(
+        "support-extended",
         cluster_of(facts),
-        f"{_now(facts)} is in extended support, {cost}{left}",
         (*_whence(found), "billed by versionStatus, whatever the cluster's upgrade policy says"),
-        _ONWARD,
+        remedy=_ONWARD,
+        now=_now(facts),
+        cost=cost,
+        left=left,
     )
 
 
@@ -102,14 +102,12 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
     when = (
         f"in {number(days, 'day')}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
     )
-    yield Finding(
-        Code.of("support-over"),
-        Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
-        Status.FAIL,
+    yield Finding.of(
+        "support-over",
         cluster_of(facts),
-        f"EKS upgrades the control plane by itself {when}; nodes stay as they are",
         _evidence(found, ending),
-        (Remedy("Upgrade it yourself before, in the order of the checklist.", "kubectl eksdoc check"),),
+        severity=Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
+        when=when,
     )
 
 
@@ -122,13 +120,12 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
         yield unknown(Code.of("target-version"), subject, f"whether EKS offers {in_words(target)}", offered)
     elif not any(minor_of(known) == target for each in offered if (known := parse(each.version)) is not None):
         newest = max((each.version for each in offered), key=_sorted, default="")
-        yield Finding(
-            Code.of("target-version"),
-            Severity.HIGH,
-            Status.FAIL,
+        yield Finding.of(
+            "target-version",
             subject,
-            f"EKS does not offer {in_words(target)}: the newest that it lists is {newest or 'none'}",
-            remedy=(Remedy("See what it offers:", aws(facts, "eks", "describe-cluster-versions")),),
+            in_words=in_words(target),
+            value=newest or "none",
+            command=aws(facts, "eks", "describe-cluster-versions"),
         )
     for beyond in filter(None, (removed_apis.unread(target), gotchas.unread(target))):
         yield unknown(Code.of("target-version"), subject, f"what else {in_words(target)} changes", beyond)

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -96,16 +96,13 @@ def _age(pod: Pod, now: datetime) -> timedelta:
 
 def _not_yet(subject: Subject, pods: Sequence[Pod]) -> Finding:
     """A workload of which no pod is Ready, and none is old enough to say that it will not be."""
-    return Finding(
-        Code.of("pods-bouncing"),
-        Severity.MEDIUM,
-        Status.UNKNOWN,
+    return Finding.of(
+        "pods-bouncing",
         subject,
-        f"none of its {len(pods)} pods is Ready, and all are younger than {in_words(SETTLING.total_seconds())}: "
-        "whether they only start is not known",
         (f"pods: {listed(sorted(pod.name for pod in pods))}",),
-        (Remedy("Look again later.", kubectl("describe", "pod", min(pod.name for pod in pods), subject.namespace)),),
-        "whether its pods become Ready",
+        pods_count=len(pods),
+        in_words=in_words(SETTLING.total_seconds()),
+        command=kubectl("describe", "pod", min(pod.name for pod in pods), subject.namespace),
     )
 
 
@@ -159,23 +156,16 @@ def _without(facts: CheckFacts, without: list[Workload], of: int) -> Finding:
     words = ("kubectl", "create", "poddisruptionbudget", example.name, "-n", example.namespace)
     command = shell(*words, f"--selector={example.selector}", "--max-unavailable=1")
     namespaces = sorted(by_namespace, key=lambda name: (-by_namespace[name], name))
-    return Finding(
-        Code.of("budget-missing"),
-        Severity.LOW,
-        Status.FAIL,
+    return Finding.of(
+        "budget-missing",
         cluster_of(facts),
-        f"{len(without)} of {of} Deployments and StatefulSets with 2 replicas or more have no PodDisruptionBudget",
         (
             f"by namespace: {listed([f'{name} {by_namespace[name]}' for name in namespaces])}",
             f"with the most replicas: {listed([f'{each.kind} {each.key} ({each.replicas})' for each in most])}",
         ),
-        (
-            Remedy(
-                "Have their owners write budgets, as this one for the first of them.",
-                command if example.selector.valid and example.selector.requirements else "",
-                When.TOMORROW,
-            ),
-        ),
+        without_count=len(without),
+        of=of,
+        command=command if example.selector.valid and example.selector.requirements else "",
     )
 
 
