@@ -170,8 +170,10 @@ def test_nothing_is_left_of_it_soon(api: Api, tmp_path: Path, faults: tuple[str,
 def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveField) -> None:
     seen = nothing_seen()
     heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
-    begun_s = time.monotonic()
-    assert not field.news(0.2)
+    for _ in range(20):  # the last watches to begin may still tell something
+        begun_s = time.monotonic()
+        if not field.news(0.2):
+            break
     assert 0.2 <= time.monotonic() - begun_s < 5.0
     name, uid = some_node(api)
     field.do(Cordon(name, uid))

@@ -169,7 +169,7 @@ def _of_aws(found: Finding, why: str) -> bool:
     lacking = found.missing.split(", ")
     if any(each.startswith(_OF_CLUSTER) for each in lacking):
         return False
-    return found.message.endswith(f": {why}") or all(_ACTION.match(each) for each in lacking)
+    return found.message == why or found.message.endswith(f": {why}") or all(_ACTION.match(each) for each in lacking)
 
 
 _ACTION = re.compile(r"[a-z0-9-]+:[A-Z]")

@@ -24,6 +24,7 @@ def unknown(message: str, missing: str) -> Finding:
     ("message", "missing", "stays"),
     [
         (f"whether it is well is not known: {LEFT_OUT}", "whether it is well", False),
+        (LEFT_OUT, "the queue", False),
         ("whether it is well is not known: nobody may ask", "eks:DescribeCluster", False),
         ("whether it is well is not known: nobody may ask", "eks:DescribeCluster, ec2:DescribeSubnets", False),
         (f"who runs is not known: pods are forbidden; {LEFT_OUT}", "list pods", True),
