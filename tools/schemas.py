@@ -24,6 +24,7 @@ from kubectl_eksdoc.render.addon.after.result import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
+from kubectl_eksdoc.render.command_result import Metadata
 from kubectl_eksdoc.render.corefile.result import CorefileResult
 from kubectl_eksdoc.render.dns.result import LameduckResult
 from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
@@ -36,7 +37,7 @@ from kubectl_eksdoc.render.metadata_fix.result import FixResult
 from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.result import PermissionResult
 from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
-from kubectl_eksdoc.render.result import FindingResult, Metadata, ObjectResult, Printed
+from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
 from kubectl_eksdoc.render.run.result import EventResult, RunResult
 from kubectl_eksdoc.render.run.status_result import StatusResult
 from kubectl_eksdoc.render.run.watch_result import WatchResult

@@ -15,9 +15,10 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.permissions import how_to
 from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, metadata
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
 from kubectl_eksdoc.render.tables import MARGIN, Column, Title, drawn, told
 from kubectl_eksdoc.render.text import rfc3339, shown, wrap
 

@@ -107,7 +107,7 @@ def nobody_looked(name: str, document: dict[str, Any]) -> None:
         2,
         [
             ("check", denied("ec2", "DescribeSubnets"), "subnet-addresses"),
-            ("check", denied("eks", "DescribeAddon"), "addon-version-unfit"),
+            ("check", denied("eks", "DescribeAddon"), "check-addons"),
             ("check", nobody_looked, "addon-field-unknown"),
             ("addon-diff", nobody_looked, "addon-field-conflict"),
         ],

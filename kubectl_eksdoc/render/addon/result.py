@@ -21,17 +21,8 @@ from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
 from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
-from kubectl_eksdoc.render.result import (
-    UNSET,
-    CommandResult,
-    FindingResult,
-    ObjectResult,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.result import UNSET, FindingResult, ObjectResult, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Values = dict[str, Any]

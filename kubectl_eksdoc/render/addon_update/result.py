@@ -12,18 +12,8 @@ from kubectl_eksdoc.core.run.addon import ended, outcome, rollout, targets
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
-from kubectl_eksdoc.render.result import (
-    UNSET,
-    CommandResult,
-    Count,
-    FindingResult,
-    Lines,
-    ObjectResult,
-    Printed,
-    Text,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.result import UNSET, Count, FindingResult, Lines, ObjectResult, Printed, Text, UnsetType
 
 
 class RefusalResult(Printed):

@@ -13,9 +13,9 @@ from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -28,7 +28,6 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
-    metadata,
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 

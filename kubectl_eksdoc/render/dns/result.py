@@ -11,20 +11,9 @@ from kubectl_eksdoc.core.plan.dns.judging import leaving
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, CLOSING_S, MARGIN_S
 from kubectl_eksdoc.core.rules.keeping import printed_corefile
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns import DnsView, table
-from kubectl_eksdoc.render.result import (
-    LEFT_OUT,
-    CommandResult,
-    Count,
-    FindingResult,
-    Meta,
-    Moment,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 
 
 class _Step(Printed):

@@ -10,8 +10,9 @@ from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
 from kubectl_eksdoc.core.rules.keeping import printed, printed_corefile
 from kubectl_eksdoc.core.run import dns
 from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_change import DnsChangeView, table
-from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Lines, Printed, Text, metadata
+from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, Text
 
 
 class _Conflict(Printed):

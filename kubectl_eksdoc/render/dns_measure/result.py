@@ -10,21 +10,10 @@ from kubectl_eksdoc.core.model.coredns import Report, Second, Stream
 from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import Deed, Measured, MeasuredZone, What, offset_s
 from kubectl_eksdoc.render import result
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_measure import MeasureView, table
 from kubectl_eksdoc.render.dns_measure.table import times
-from kubectl_eksdoc.render.result import (
-    LEFT_OUT,
-    CommandResult,
-    Count,
-    FindingResult,
-    Meta,
-    Positive,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 
 _Positive = Annotated[float, Meta(gt=0)]
 _Milliseconds = Annotated[float, Meta(ge=0)]

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain import outcome, result
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.comparison.result import ComparisonResult
 from kubectl_eksdoc.render.drain.estimate_result import (
     EstimateResult,
@@ -27,7 +28,6 @@ from kubectl_eksdoc.render.drain.options_result import OptionsResult
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -40,7 +40,6 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
     field,
-    metadata,
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 

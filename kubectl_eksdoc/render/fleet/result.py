@@ -9,8 +9,9 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered
 from kubectl_eksdoc.core.plan.fleet import Row, Standing
+from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.fleet import FleetView, table
-from kubectl_eksdoc.render.result import ClusterResult, Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
 _STANDINGS = [each.value for each in Standing]

@@ -9,10 +9,10 @@ from kubectl_eksdoc.core.model import interruption
 from kubectl_eksdoc.core.plan.interruption import links, outage, repair, spot
 from kubectl_eksdoc.core.plan.interruption.installs import effective
 from kubectl_eksdoc.core.plan.interruption.rights import Handler
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.interruption import InterruptionView, table
 from kubectl_eksdoc.render.result import (
     Code,
-    CommandResult,
     Count,
     FindingResult,
     Lines,
@@ -21,7 +21,6 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
-    metadata,
 )
 
 _Handled = Literal["yes", "no", "unknown"]

@@ -18,20 +18,10 @@ from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
 from kubectl_eksdoc.core.plan.metadata.sources import Service
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata import MetadataView, table
 from kubectl_eksdoc.render.metadata_fix.result import FixChoice
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    FindingResult,
-    Meta,
-    Positive,
-    Printed,
-    SubjectResult,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since.result import SinceResult
 
 _Hops = Annotated[int, Meta(ge=1, le=64)]

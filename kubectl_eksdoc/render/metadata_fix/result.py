@@ -8,8 +8,9 @@ from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.plan.metadata.fixes import fix
 from kubectl_eksdoc.core.run.metadata import Became, Done
 from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata_fix import FixView, table
-from kubectl_eksdoc.render.result import CommandResult, Count, Meta, Positive, Printed, Text, Texts, metadata
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
 
 
 class _Blast(Printed):

@@ -11,18 +11,9 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.probing import diagnosis, pods, result
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause
 from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata_probe import ProbeView, table
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    FindingResult,
-    Meta,
-    Positive,
-    Printed,
-    Text,
-    Texts,
-    UnsetType,
-    metadata,
-)
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 
 _Milliseconds = Annotated[float, Meta(ge=0)]
 

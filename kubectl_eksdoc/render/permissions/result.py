@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.core.plan.permissions import Held
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.permissions import CheckView, table
-from kubectl_eksdoc.render.result import CommandResult, Meta, Printed, Text, Texts, UnsetType, metadata
+from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 
 _STATES = {True: "held", False: "missing", None: "unknown"}
 _SomeTexts = Annotated[Texts, Meta(min_length=1)]

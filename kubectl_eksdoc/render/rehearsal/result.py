@@ -6,6 +6,7 @@ from typing import Literal
 
 from kubectl_eksdoc.core.run import moments
 from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordNode,
@@ -18,7 +19,7 @@ from kubectl_eksdoc.render.record.result import (
 )
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal import table
-from kubectl_eksdoc.render.result import CommandResult, Count, FindingResult, Printed, Text, Texts, metadata
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, Texts
 
 
 class _Moment(Printed):

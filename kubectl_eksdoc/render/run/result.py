@@ -9,6 +9,7 @@ from typing import Literal
 
 from kubectl_eksdoc.core.run import moments
 from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (
     RecordCause,
@@ -22,17 +23,7 @@ from kubectl_eksdoc.render.record.result import (
 )
 from kubectl_eksdoc.render.record.result import seconds as rounded
 from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.result import (
-    CommandResult,
-    Count,
-    FindingResult,
-    KindResult,
-    Moment,
-    Printed,
-    Text,
-    Texts,
-    metadata,
-)
+from kubectl_eksdoc.render.result import Count, FindingResult, KindResult, Moment, Printed, Text, Texts
 from kubectl_eksdoc.render.run import table
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 

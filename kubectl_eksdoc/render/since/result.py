@@ -8,7 +8,8 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since
-from kubectl_eksdoc.render.result import ClusterResult, Count, Meta, Moment, Printed, SubjectResult, Text, Texts
+from kubectl_eksdoc.render.command_result import ClusterResult
+from kubectl_eksdoc.render.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 
 _KEYS = {
     "new": Became.NEW,

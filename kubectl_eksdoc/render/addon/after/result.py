@@ -16,9 +16,9 @@ from kubectl_eksdoc.core.rules.keeping import printed
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     UNSET,
-    CommandResult,
     Count,
     FindingResult,
     Moment,
@@ -28,7 +28,6 @@ from kubectl_eksdoc.render.result import (
     Text,
     Texts,
     UnsetType,
-    metadata,
 )
 
 _Values = dict[str, Any]

@@ -16,7 +16,7 @@ from kubectl_eksdoc.render.addon.result import (
 from kubectl_eksdoc.render.addon.terraform import words
 from kubectl_eksdoc.render.addon.terraform.blocks import blocks
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
-from kubectl_eksdoc.render.result import metadata
+from kubectl_eksdoc.render.command_result import metadata
 
 
 def of_plan(view: TerraformView) -> DiffResult:

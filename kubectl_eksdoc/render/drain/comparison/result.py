@@ -9,7 +9,8 @@ from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.drain.comparison import changes
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
-from kubectl_eksdoc.render.result import ClusterResult, Count, Meta, Moment, Printed, SubjectResult, Text, Texts
+from kubectl_eksdoc.render.command_result import ClusterResult
+from kubectl_eksdoc.render.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 
 _Value = Annotated[str, Meta(min_length=1)] | float | None
 _Given = str | float | bool | tuple[str, ...] | None
