@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, Resource
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
+
+if TYPE_CHECKING:  # a Corefile alone must not pay for facts of a cluster
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 
 FORMAT = 1
 
