@@ -18,7 +18,7 @@ from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.snapshots import API_VERSION
+from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.addon.after.result import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult

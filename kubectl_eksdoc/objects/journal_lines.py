@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT
 from kubectl_eksdoc.core.model.journal import (
     Begun,
     Entries,
@@ -30,8 +31,8 @@ from kubectl_eksdoc.core.model.journal import (
     RunEvents,
     Timed,
 )
-from kubectl_eksdoc.core.model.snapshots import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, Scene, Snapshot
 from kubectl_eksdoc.core.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
+from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 
 FORMAT = 1
 

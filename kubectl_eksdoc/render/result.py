@@ -19,8 +19,8 @@ from msgspec import UnsetType as UnsetType
 from msgspec import field as field
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.documents import API_VERSION
 from kubectl_eksdoc.core.model.findings import Severity, Status, When
-from kubectl_eksdoc.core.model.snapshots import API_VERSION
 from kubectl_eksdoc.render.encode import plain_value
 from kubectl_eksdoc.render.text import rfc3339
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.core.model.documents import IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.core.model.earlier import Earlier
-from kubectl_eksdoc.core.model.snapshots import IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.core.plan.check.plan import Wish
 from kubectl_eksdoc.core.plan.since.changes import outline_of
 from kubectl_eksdoc.errors import BaselineError

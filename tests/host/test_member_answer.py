@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
-from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.host.fleet.member import outcome
 
 FINDING = {

@@ -88,7 +88,7 @@ def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.snapshots import ADDON_DIFF
+    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
     from kubectl_eksdoc.core.plan.addon.against import as_earlier
     from kubectl_eksdoc.core.plan.since.side import Of
 

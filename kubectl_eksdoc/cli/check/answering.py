@@ -74,7 +74,7 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.snapshots import UPGRADE_CHECK
+    from kubectl_eksdoc.core.model.documents import UPGRADE_CHECK
     from kubectl_eksdoc.core.plan.check.against import as_earlier
     from kubectl_eksdoc.core.plan.since.side import Of
 

@@ -176,7 +176,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
     from kubectl_eksdoc.cli.check.choosing import chosen_from
-    from kubectl_eksdoc.core.model import snapshots
+    from kubectl_eksdoc.core.model import documents
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.against import against
     from kubectl_eksdoc.core.plan.check.registry import known_codes
@@ -193,7 +193,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:
-        passed = Passed(NAME, snapshots.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
+        passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)

@@ -23,7 +23,7 @@ from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.snapshots import IMDS_PROBE
+from kubectl_eksdoc.core.model.documents import IMDS_PROBE
 from kubectl_eksdoc.core.rules.metadata_service import OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -91,7 +91,7 @@ def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.snapshots import IMDS_PROBE
+    from kubectl_eksdoc.core.model.documents import IMDS_PROBE
     from kubectl_eksdoc.core.plan.metadata.plan import as_earlier
     from kubectl_eksdoc.core.plan.since.side import Of
 

@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, Resource
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER, Node
-
-if TYPE_CHECKING:  # a Corefile alone must not pay for facts of a cluster
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 
 FORMAT = 1
 
@@ -48,23 +45,6 @@ class Snapshot:
     def scene(self, command: str) -> str:
         """The name of that which `command` sees."""
         return command if command in self.scenes else ""
-
-
-# What the documents of this tool are called: who writes them and who reads a saved one must agree.
-
-
-API_VERSION = "eksdoc.io/v1alpha1"
-ADDON_DIFF = "AddonDiff"
-DNS_MEASURE = "DnsMeasure"
-DRAIN_PLAN = "DrainPlan"
-DRAIN_RUN = "DrainRun"
-DRAIN_RUN_EVENT = "DrainRunEvent"
-FLEET = "Fleet"
-IMDS_FIX = "ImdsFix"
-IMDS_PROBE = "ImdsProbe"
-INTERRUPTION = "Interruption"
-SNAPSHOT = "Snapshot"
-UPGRADE_CHECK = "UpgradeCheck"
 
 
 # The picture of a cluster that is kept for the next time: what a list of nodes needs, and nothing that is secret.

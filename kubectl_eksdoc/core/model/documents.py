@@ -1,0 +1,16 @@
+"""What the documents of this tool are called: who writes them and who reads a saved one must agree."""
+
+from __future__ import annotations
+
+API_VERSION = "eksdoc.io/v1alpha1"
+ADDON_DIFF = "AddonDiff"
+DNS_MEASURE = "DnsMeasure"
+DRAIN_PLAN = "DrainPlan"
+DRAIN_RUN = "DrainRun"
+DRAIN_RUN_EVENT = "DrainRunEvent"
+FLEET = "Fleet"
+IMDS_FIX = "ImdsFix"
+IMDS_PROBE = "ImdsProbe"
+INTERRUPTION = "Interruption"
+SNAPSHOT = "Snapshot"
+UPGRADE_CHECK = "UpgradeCheck"
