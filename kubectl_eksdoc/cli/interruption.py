@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
-from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import options as unknown_options
+from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, without_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -181,8 +180,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="NAME",
         help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
     )
-    unknown_options.add_accepted(group, _codes, "interruptions")
-    opt_in_options.add_without(group, permissions.PROXY.name)
+    shared_options.add_accepted(group, _codes, "interruptions")
+    shared_options.add_without(group, permissions.PROXY.name)
     group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
     group.add_argument(
         "--print",

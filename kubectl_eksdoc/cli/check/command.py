@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import fleet as fleet_options
-from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli import options as unknown_options
+from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside, reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
@@ -82,7 +80,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     SourceOptions.add_to(parser)
     _add_judged(parser)
     _add_when_it_hurts(parser)
-    since_options.add_since_to(parser)
+    shared_options.add_since_to(parser)
     fleet_options.add_to(parser)
     inside.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
@@ -136,11 +134,11 @@ def _add_judged(parser: Parser) -> None:
         help="leave AWS out: it is not asked, and what only it knows is out of scope and not unknown",
     )
     _add_what_does_not_count(group)
-    opt_in_options.add_without(group, *permissions.SKIPPABLE)
+    shared_options.add_without(group, *permissions.SKIPPABLE)
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
-    unknown_options.add_accepted(group, _codes, "check")
+    shared_options.add_accepted(group, _codes, "check")
     group.add_argument(
         "--suppressions",
         default="",
@@ -206,7 +204,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
     opening.told(world, options, around)
-    since_options.told(before, around)
+    shared_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
     view = CheckView(plan, request.given, world.recognised, since=beside)
     shown = looks.decide(options, around.stdout, around.environ)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
-from kubectl_eksdoc.cli import options as confirm_options
-from kubectl_eksdoc.cli import options as opt_in_options
+from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.confirming import Counted, Given
 from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
@@ -83,8 +82,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {SYSTEM})"
     )
-    opt_in_options.add_with(group, "grant it these", permissions.SKIPPABLE)
-    confirm_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
+    shared_options.add_with(group, "grant it these", permissions.SKIPPABLE)
+    shared_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 
 def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
@@ -95,7 +94,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     """
     from kubectl_eksdoc.core.plan.in_cluster import LONGEST_CRON_NAME, When
 
-    given = confirm_options.given_from(args, OBJECTS)
+    given = shared_options.given_from(args, OBJECTS)
     how = in_cluster.from_args(
         args,
         (_SCHEDULE, args.schedule),
@@ -105,7 +104,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         (_KARPENTER, args.karpenter_namespace),
         ("--yes", given.yes),
         (OBJECTS.flag, given.expect is not None),
-        (opt_in_options.WITH, args.opted),
+        (shared_options.WITH, args.opted),
     )
     if how is None:
         return None
@@ -134,8 +133,8 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         if place and not is_namespace(place):
             raise UsageError(f"{place!r} is no name of a namespace", f"Give {flag} one that is there.")
     when, namespace = When(args.schedule, args.time_zone or ""), request.options.namespace or NAMESPACE
-    opted = opt_in_options.opted_from(args)
-    opt_in_options.check_not_both(opted, request.without)
+    opted = shared_options.opted_from(args)
+    shared_options.check_not_both(opted, request.without)
     return Wanted(
         how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted, args.karpenter_namespace or SYSTEM
     )

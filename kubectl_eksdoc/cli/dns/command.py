@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening, rights
-from kubectl_eksdoc.cli import options as confirm_options
-from kubectl_eksdoc.cli import options as opt_in_options
-from kubectl_eksdoc.cli import options as unknown_options
+from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
 from kubectl_eksdoc.cli.dns import changing as changing_options
@@ -68,8 +66,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=(file.FILE,))
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("What is judged")
-    unknown_options.add_accepted(group, _codes, "CoreDNS")
-    opt_in_options.add_without(group, permissions.PROXY.name)
+    shared_options.add_accepted(group, _codes, "CoreDNS")
+    shared_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)
     change_options.add_to(parser)
     measure_options.add_to(parser)
@@ -89,7 +87,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     request = Request.from_args(args, words)
-    given, dry = confirm_options.given_from(args, CHANGES), confirm_options.dry_from(args)
+    given, dry = shared_options.given_from(args, CHANGES), shared_options.dry_from(args)
     measure = measure_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
     if file.asked(args):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
-from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli import options as unknown_options
+from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import fixing as changing_options
@@ -61,7 +60,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
     opening.told(world, options, around)
-    since_options.told(before, around)
+    shared_options.told(before, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, world.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
@@ -99,7 +98,7 @@ def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | 
         world, plan = answered(replace(request, source=source), scope, around)
         return as_earlier(Of(request.earlier, __version__, request.given), world.cluster, plan)
 
-    return since_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
+    return shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
 
 
 NAME = reading.NAME
@@ -168,8 +167,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge as if the next nodes had hops=N, tokens=required|optional (hops=1,tokens=required), or an AMI of "
         "AL2023 (ami=AL2023): which pods would break, before they do",
     )
-    unknown_options.add_accepted(group, _codes, "the metadata service")
-    since_options.add_since_to(parser)
+    shared_options.add_accepted(group, _codes, "the metadata service")
+    shared_options.add_since_to(parser)
     probe_options.add_to(parser)
     fix_options.add_to(parser)
     changing_options.add_to(parser)
@@ -222,7 +221,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     fix = fix_options.fix_from(args, request)
     active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None or active is not None:
-        since_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
+        shared_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
         return fixing(request, fix, active, around)
     if active is not None:

@@ -12,8 +12,7 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
 from kubectl_eksdoc.cli.rights import Places, Right, asked
 from kubectl_eksdoc.cli.rights import asked as lost
-from kubectl_eksdoc.cli.rights import commands as checks
-from kubectl_eksdoc.cli.rights import commands as placing
+from kubectl_eksdoc.cli.rights import commands as registered
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.commands import shell
@@ -294,10 +293,10 @@ def _wanted_by(command: Invocation, name: str, places: Places, opted: Collection
 def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple[Right, ...]:
     if not _chooses(command):
         return rights.in_cluster(name, command.flags, opted)
-    past = checks.CHANGED if any("--changed-since" in each for each in command.names) else ()
+    past = registered.CHANGED if any("--changed-since" in each for each in command.names) else ()
     held = () if command.args.kubeconfig_secret else (*_narrowed(command.args), *past)
     if name.endswith(IN_CLUSTER):
-        return rights.needed_with(placing.of_check(rights.needed_with(held, (), opted)), command.flags, opted)
+        return rights.needed_with(registered.of_check(rights.needed_with(held, (), opted)), command.flags, opted)
     return rights.needed_with(held, command.flags, opted)
 
 
@@ -308,7 +307,7 @@ def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
         from kubectl_eksdoc.core.plan.check.registry import needs_of
 
         besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
-        return (*checks.asked(needs_of(chosen_from(command.args))), *besides)
+        return (*registered.asked(needs_of(chosen_from(command.args))), *besides)
     others = [each for fix, those in asked.OF_FIX.items() if fix != getattr(command.args, "fix", "") for each in those]
     return tuple(each for each in found if each not in others) if getattr(command.args, "fix", "") else found
 
@@ -325,7 +324,7 @@ def _narrowed(args: argparse.Namespace) -> tuple[Right, ...]:
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
     chosen = chosen_from(args)
-    return checks.narrowed(kinds_for(chosen), needs_of(chosen), args.target or checks.NEXT)
+    return registered.narrowed(kinds_for(chosen), needs_of(chosen), args.target or registered.NEXT)
 
 
 def _lost(right: Right) -> str:

@@ -10,7 +10,9 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.core.plan.since.side import needs_of
 
+_NEEDS = needs_of(Code.of_area("drain"))
 _CLUSTER = "Cluster"
 """The kind of subject of a question that could not be answered for any object."""
 
@@ -34,7 +36,7 @@ class Sight:
         subject = finding.subject
         if subject.kind == _CLUSTER and finding.status is Status.UNKNOWN:
             return False  # it is the open question itself
-        needs = {kind.full_name for code in Code.every() if code.name == finding.code for kind in code.needs}
+        needs = _NEEDS.get(finding.code, frozenset())
         on = {subject.name} if subject.kind == _NODE else other.nodes.get(finding.code, frozenset())
         return (
             finding.code in self.unanswered
