@@ -194,9 +194,10 @@ class _Looking:
     def _ask(self, pods: list[Pod]) -> None:
         world, names = self._world, [pod.key for pod in pods]
         since_s = int(world.clock.monotonic() - self._begun_s + _MARGIN_S) + 1
-        logs = world.resolvers.logs(names, since_s)
         nowhere = Unknown(world.unasked)
+        # CoreDNS logs why it refuses before it counts it: asked in this order, a count comes with its reason.
         metrics = {} if world.port is None else world.resolvers.metrics(names, world.port)
+        logs = world.resolvers.logs(names, since_s)
         for pod in pods:
             told = Told(metrics.get(pod.key, nowhere), logs.get(pod.key, Unknown("it was not asked")))
             self._known[pod.key] = found = stand(pod, told, self._wanted)
