@@ -31,7 +31,8 @@ class Bounds:
 BOUNDS = Bounds()
 _NO_OBJECT = "there is no Kubernetes object in it"
 _CHART = "Chart.yaml"
-_OF_CHART = "it is a chart of Helm: what its templates and the charts that it depends on make is not read"
+_TEMPLATES = "it is a chart of Helm, and its templates are not read"
+_DEPENDS = "it is a chart of Helm: what the charts that it depends on make is not read"
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAKERS = ("helmCharts", "generators")
 _TAKES = ("resources", "bases", "components")
@@ -61,11 +62,28 @@ def read_manifests(paths: Sequence[str], bounds: Bounds = BOUNDS) -> tuple[Manif
         if elsewhere := _elsewhere(path, found, bounds):
             why = f"it takes {elsewhere}, which is not read: judge what kubectl kustomize prints"
             found[path] = replace(found[path], unread=(*found[path].unread, Unread(1, why)))
+    for path in (each for each in found if os.path.basename(each) == _CHART):
+        if why := _more_of(path, found, bounds):
+            found[path] = Manifest(path, unread=(Unread(1, why, True),))
     for path in paths:
         below = (each for at, each in found.items() if at == path or at.startswith(os.path.join(path, "")))
         if not any(each.documents or each.unread for each in below):
             found[path] = Manifest(path, unread=(Unread(1, _NO_OBJECT),))
     return tuple(each for each in found.values() if each.documents or each.unread)
+
+
+def _more_of(path: str, found: Collection[str], bounds: Bounds) -> str:
+    """What is not read of a chart, "" where its templates are all that it makes objects of."""
+    folder = os.path.dirname(path)
+    if not any(each.startswith(os.path.join(folder, "templates", "")) for each in found):
+        return _TEMPLATES
+    try:
+        given = yaml_as_go_reads_it(_bytes(path, bounds.size))
+    except (OSError, ValueError):
+        return _DEPENDS
+    depends = not isinstance(given, dict) or given.get("dependencies")
+    older = os.path.exists(os.path.join(folder, "requirements.yaml")) or os.path.exists(os.path.join(folder, "charts"))
+    return _DEPENDS if depends or older else ""
 
 
 def _elsewhere(path: str, found: Collection[str], bounds: Bounds) -> str:
@@ -119,8 +137,6 @@ def _below(folder: str) -> Iterator[str]:
 
 def _read(path: str, bounds: Bounds) -> Manifest:
     """Of a path that cannot be, why."""
-    if os.path.basename(path) == _CHART:
-        return Manifest(path, unread=(Unread(1, _OF_CHART, True),))
     try:
         read = _bytes(path, bounds.size)
         if len(read) > bounds.size:

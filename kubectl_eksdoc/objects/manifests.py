@@ -33,6 +33,10 @@ _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*\Z")
 _TEMPLATE = "{{"
 _OWN_LINE = re.compile(r"^\{\{", re.MULTILINE)
 """What makes whole objects; ``{{ toYaml .Values.more }}`` alone is valid YAML, a mapping of mappings."""
+_MADE = re.compile(r"^\{\{-?\s*(?:include|template|tpl|toYaml)\b", re.MULTILINE)
+_SAID = re.compile(r"""^(apiVersion|kind):[ \t]*(["']?)([^\s"'#]+)\2[ \t]*(?:#.*)?$""", re.MULTILINE)
+"""At the margin of a template: an object's own."""
+_NAME = re.compile(r"^metadata:[ \t]*\r?\n(?:[ \t]+.*\n)*?[ \t]+name:[ \t]*([a-z0-9.-]+)[ \t]*$", re.MULTILINE)
 _VERSION = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 """What can be served at all; ``${API}``, ``$(API)`` and ``"{{ .Values.api }}"`` are valid YAML, and no version."""
@@ -73,7 +77,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _take(found: _Found, part: str, at_line: int) -> None:
-    template, before = _TEMPLATE in part, len(found.documents) + len(found.unread)
+    template, before = _TEMPLATE in part, (len(found.documents), len(found.unread))
     try:
         for root, line in _roots(part):
             for of, why in _objects(root, "", "", DEEPEST, set()):
@@ -81,10 +85,26 @@ def _take(found: _Found, part: str, at_line: int) -> None:
                     found.unread.append(Unread(at_line + line + 1, why, template))
                 elif of is not None:
                     found.documents.append(Document(of, at_line + line + 1))
-        if _OWN_LINE.search(part) and before == len(found.documents) + len(found.unread):
-            found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
     except _NotReadable as error:
-        found.unread.append(Unread(at_line + error.line + 1, str(error), template))
+        if template and (of := _literal(part)) is not None:
+            found.documents.append(Document(of, at_line + 1))
+        else:
+            found.unread.append(Unread(at_line + error.line + 1, str(error), template))
+    makes = _OWN_LINE if before == (len(found.documents), len(found.unread)) else _MADE
+    if before[1] == len(found.unread) and makes.search(part):
+        found.unread.append(Unread(at_line + 1, "it makes objects that are not in the text", True))
+
+
+def _literal(part: str) -> Named | None:
+    """What a template makes that is no YAML before Helm has made it so: its one apiVersion and its one kind, as they
+    stand there. Of two versions which one is made, only Helm knows."""
+    said = {(each.group(1), each.group(3)) for each in _SAID.finditer(part)}
+    told = dict(said)
+    version, kind = told.get("apiVersion", ""), told.get("kind", "")
+    if len(said) != 2 or not (_VERSION.fullmatch(version) and _KIND.fullmatch(kind)) or kind.endswith("List"):
+        return None
+    name = _NAME.search(part)
+    return Named(version, kind, "", name.group(1) if name else "of a template")
 
 
 def _objects(

@@ -26,6 +26,8 @@ def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> 
     One line without its end. What could not be told is called unknown.
     """
     look = look or Look()
+    if cluster.source is Source.FILE:
+        return "manifests alone, no cluster was read"
     parts = [f"{word} {value or UNKNOWN}" for word, value in named(cluster.identity)]
     dot = " | " if look.ascii else " · "
     return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])

@@ -134,19 +134,19 @@ def test_a_pod_that_refuses_between_two_questions_says_why() -> None:
     case = Case()
 
     class Slow(FakeResolvers):
-        """Each question takes a second, at both ends; both pods refuse right after the first one began."""
+        """Each question takes a tenth of a second; both pods refuse while the first is asked, whichever that is."""
 
         def metrics(self, pods: Collection[str], port: int) -> Mapping[str, str | Absent | Unknown]:
-            self.time.sleep(1.0)
-            failed = int(self.time.s >= 0.5)
+            self.time.sleep(0.1)
+            failed = int(self.time.s >= 0.05)
             text = f'coredns_reload_version_info{{hash="sha512",value="{NEW}"}} 1\n' if failed else ""
             return dict.fromkeys(pods, f"{text}coredns_reload_failed_total {failed}\n")
 
         def logs(self, pods: Collection[str], since_s: int) -> Mapping[str, str | Absent | Unknown]:
             found = super().logs(pods, since_s)
-            self.time.sleep(1.0)
+            self.time.sleep(0.1)
             return found
 
     why = "[ERROR] plugin/reload: Corefile changed but reload failed: address already in use\n"
-    case.resolvers = Slow(case.time, lines={pod.key: [(0.5, why)] for pod in (ONE, TWO)})
+    case.resolvers = Slow(case.time, lines={pod.key: [(0.05, why)] for pod in (ONE, TWO)})
     assert {each.why for each in case.seen().stands} == {"address already in use"}

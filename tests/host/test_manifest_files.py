@@ -55,9 +55,12 @@ def test_a_folder_without_any_object_is_unknown(tmp_path: Path) -> None:
     assert whys(read_manifests([folder])) == ["there is no Kubernetes object in it"]
 
 
-def test_a_chart_is_unknown_though_each_of_its_templates_can_be_read(tmp_path: Path) -> None:
-    """Its named templates, and the charts that it depends on, make more."""
-    folder = made(tmp_path, Chart_yaml="apiVersion: v2\nname: web\n", templates__pdb_yaml=PDB)
+def test_a_chart_is_known_by_its_templates_if_it_depends_on_no_other(tmp_path: Path) -> None:
+    chart = "apiVersion: v2\nname: web\n"
+    (only,) = read_manifests([made(tmp_path, Chart_yaml=chart, templates__pdb_yaml=PDB)])
+    assert only.documents and not only.unread
+    assert whys(read_manifests([f"{tmp_path}/Chart.yaml"])) == ["it is a chart of Helm, and its templates are not read"]
+    folder = made(tmp_path, Chart_yaml=f"{chart}dependencies: [{{name: db}}]\n", templates__pdb_yaml=PDB)
     first, second = read_manifests([folder])
     assert first.path == f"{folder}/Chart.yaml" and first.unread[0].template and "chart of Helm" in first.unread[0].why
     assert second.documents and not second.unread

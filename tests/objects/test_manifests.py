@@ -120,6 +120,31 @@ def test_what_cannot_be_read_is_named_and_hides_no_other(text: str, line: int, t
     assert [each.of for each in found.documents] == [OF_PDB]
 
 
+def test_a_template_with_a_literal_version_and_kind_is_read_as_text() -> None:
+    begin = "{{- if .Values.on }}\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget # of the web\nmetadata:\n"
+    found = manifest_of(
+        f"{begin}  name: {{{{ .Release.Name }}}}\nspec:\n  {{{{- toYaml .Values.spec | nindent 2 }}}}\n"
+    )
+    assert [(each.of.api_version, each.of.kind, each.line) for each in found.documents] == [
+        ("policy/v1beta1", "PodDisruptionBudget", 1)
+    ]
+    assert found.unread == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ if .Values.old }}\napiVersion: policy/v1beta1\n{{ else }}\napiVersion: policy/v1\n{{ end }}\nkind: Pod\n",
+        "{{ if .Values.old }}\napiVersion: {{ .Values.api }}\n{{ end }}\nkind: Pod\n",
+        "{{ if .Values.old }}\napiVersion: v1\nkind: {{ .Values.kind }}\n{{ end }}\n",
+        "{{ if .Values.old }}\napiVersion: v1\nkind: List\n{{ end }}\n",
+        'apiVersion: v1\nkind: Pod\nmetadata: {}\n{{ include "more" . }}\n',
+    ],
+)
+def test_a_template_that_only_helm_can_tell_is_unknown(text: str) -> None:
+    assert [each.template for each in manifest_of(text).unread] == [True]
+
+
 ODD = ["---", "kind: List", "items:", "- a", "  - {", "}", "&a", "*a", "<<: *a", "!!python/x", "? [", "{", '"', "\t"]
 PIECES = st.sampled_from([*PDB.splitlines(), *ODD])
 

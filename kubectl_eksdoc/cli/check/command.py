@@ -44,6 +44,7 @@ Examples:
   %(prog)s --symptom dns --changed-since 2h
   %(prog)s --fleet 'prod-*' --target 1.34
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
+  %(prog)s -f deploy/ --from 1.33 --target 1.34
   %(prog)s --demo --target 1.34
   %(prog)s --in-cluster --schedule "0 6 * * mon-fri" --role-arn arn:aws:iam::111122223333:role/eksdoc
 """
@@ -122,6 +123,14 @@ def _add_judged(parser: Parser) -> None:
         "may be repeated",
     )
     group.add_argument(
+        "--from",
+        dest="from_version",
+        type=values.version,
+        default=None,
+        metavar="1.N",
+        help="judge the manifests of -f alone, for an upgrade from this version: no cluster and no AWS is asked",
+    )
+    group.add_argument(
         "--refresh-insights",
         action="switch",
         default=False,
@@ -170,6 +179,16 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
+    if args.from_version is None:
+        return _of_clusters(args, words, around)
+    from kubectl_eksdoc.cli.check.files import judged_files
+
+    several = fleet_options.fleet_from(args, ("since", "in_cluster")) is not None
+    return judged_files(Request.from_args(args, words, several), around)
+
+
+def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.check.answering import Question, answered, earlier

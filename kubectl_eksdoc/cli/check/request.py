@@ -29,7 +29,7 @@ class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
     that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
     EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`: opt-ins that are left out.
-    `no_aws`: so is AWS."""
+    `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -46,6 +46,7 @@ class Request:
     earlier: str = ""
     without: tuple[str, ...] = ()
     no_aws: bool = False
+    since_version: Version | None = None
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
@@ -72,6 +73,8 @@ class Request:
             raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
         if args.refresh_insights and args.no_aws:
             raise UsageError("--refresh-insights asks EKS, and --no-aws leaves AWS out", "Give one of them.")
+        if args.from_version is not None:
+            _of_files_alone(args, files, several)
         return Request(
             GlobalOptions.from_args(args),
             source,
@@ -88,6 +91,7 @@ class Request:
             since_from(args),
             without_from(args),
             args.no_aws,
+            args.from_version,
         )
 
     @property
@@ -107,5 +111,35 @@ class Request:
             "since": self.earlier,
             "without": list(self.without),
             "no-aws": self.no_aws,
+            "from": "" if self.since_version is None else str(self.since_version)[1:],
         }
         return {name: value for name, value in said.items() if value}
+
+
+_OF_CLUSTERS = {
+    "snapshot": "--snapshot",
+    "demo": "--demo",
+    "gate": "--gate",
+    "symptom": "--symptom",
+    "changed_since": "--changed-since",
+    "refresh_insights": "--refresh-insights",
+    "since": "--since",
+    "in_cluster": "--in-cluster",
+}
+"""Flags that are about a cluster, by their names here."""
+
+
+def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: bool) -> None:
+    """
+    Raises:
+        UsageError: something is asked that files cannot tell.
+    """
+    if not files:
+        raise UsageError("--from judges manifests without a cluster, and none are given", "Name them with -f.")
+    given = [flag for name, flag in _OF_CLUSTERS.items() if getattr(args, name, None)]
+    if several or given:
+        raise UsageError(
+            f"--from reads no cluster, and {given[0] if given else '--fleet'} does", "Leave one of them out."
+        )
+    if args.only and args.only != (_OF_FILES,):
+        raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", "Leave --only out.")

@@ -30,6 +30,7 @@ class Source(str, Enum):
     LIVE = "live"
     SNAPSHOT = "snapshot"
     DEMO = "demo"
+    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.api_usage import ApiTold
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -14,7 +15,9 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+
+if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 NOT_ASKED = Unknown("no check that was chosen asks for it")
 

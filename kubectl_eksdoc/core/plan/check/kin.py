@@ -6,9 +6,7 @@ from collections.abc import Collection
 
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
 from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.metadata.plan import KIN as OF_IMDS
 
 AS_ONE = frozenset({Need.PLAN_DNS, Need.PLAN_INTERRUPTION})
 """Commands that judge one thing in many parts: whatever they do not know of it may be why they do not find another."""
@@ -34,6 +32,10 @@ def is_told(finding: Finding, check: Check, only: Collection[str]) -> bool:
 
 def kin_of(check: Check, code: str) -> frozenset[str]:
     """What stays open for that code of `check` where one of these is unknown. By itself a code hides only its own."""
+    # Imported late: a single code, as of manifests alone, must not pay for the plans of other commands.
+    from kubectl_eksdoc.core.plan.addon.against import KIN as OF_ADDONS
+    from kubectl_eksdoc.core.plan.metadata.plan import KIN as OF_IMDS
+
     return _siblings(check) | OF_ADDONS.get(code, frozenset()) | OF_IMDS.get(code, frozenset())
 
 

@@ -15,7 +15,6 @@ from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.changed import Changed, changed
 from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.kin import asked_of, is_told
@@ -150,10 +149,17 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         judged,
         tuple(each for _, one in sorted_out for each in one.suppressed),
         tuple(notes(wish.suppressions, every, looked_for, observed)),
-        checklist(facts, reach) if wish.whole else (),
+        _checklist(facts, reach) if wish.whole else (),
         None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
         None if wish.since is None else changed(facts, wish.since),
     )
+
+
+def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
+    # Imported late: a part of an upgrade has none, and manifests alone must not pay for it.
+    from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
+
+    return checklist(facts, reach)
 
 
 def _without_aws(facts: CheckFacts, of: Judged) -> Judged | None:

@@ -1,0 +1,53 @@
+"""``check -f … --from 1.33``: manifests without a cluster. It imports only what judges them, as a gate in CI has to be
+fast."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import opening
+from kubectl_eksdoc.cli.check.request import Request
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import UsageError
+
+
+def judged_files(request: Request, around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: a file is not there, no way leads to the target, or there is no such output format.
+        SuppressionsError: what --suppressions names cannot be used.
+    """
+    from kubectl_eksdoc.core.model.api_usage import ApiTold
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.core.model.findings import Severity
+    from kubectl_eksdoc.core.plan.check.checks.apis import CHECKS
+    from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+    from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
+    from kubectl_eksdoc.core.plan.check.way import Here, way
+    from kubectl_eksdoc.core.rules.upgrades.path import NoPath
+    from kubectl_eksdoc.host.manifest_files import read_manifests
+    from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.render.check import FORMATS, CheckView
+    from kubectl_eksdoc.render.identity import identity_line
+
+    code = Code.of("api-in-manifest")
+    options, begin = request.options, request.since_version
+    assert begin is not None
+    FORMATS.check(options.output)
+    found = way(Here(begin, "as --from says"), request.target)
+    if isinstance(found, NoPath):
+        raise UsageError(f"there is no way to the target: {found.why}", "Give --from and --target.")
+    suppressions = read_suppressions(request.suppressions, (code.name,)) if request.suppressions else ()
+    cluster = Cluster(Identity(), Source.FILE, around.now())
+    facts = CheckFacts(cluster, found, api=ApiTold(manifests=read_manifests(request.files)))
+    wish = Wish(
+        frozenset({code.name}),
+        fail_on=Severity(request.fail_on),
+        suppressions=suppressions,
+        accepted=frozenset(request.accepted),
+    )
+    plan = plan_check(facts, [check for check in CHECKS if code in check.codes], wish)
+    around.note(identity_line(cluster, around.now()))
+    shown = looks.decide(options, around.stdout, around.environ)
+    view = CheckView(plan, request.given)
+    return Answer(FORMATS.render(view, options.output, shown), opening.of(plan.outcome.status))

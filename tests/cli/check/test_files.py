@@ -1,0 +1,52 @@
+"""Manifests without a cluster: nothing but the files that are named is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import run_cli
+
+OLD = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata:\n  name: x\n"
+NEW = OLD.replace("v1beta1", "v1")
+TEMPLATE = "{{- if .Values.on }}\n" + OLD + "{{- end }}\n"
+UNTOLD = "{{- if .Values.on }}\n" + OLD.replace("admissionregistration.k8s.io/v1beta1", "{{ .Values.api }}")
+WAY = ("--from", "1.33", "--target", "1.34")
+
+
+@pytest.mark.parametrize(("text", "code"), [(OLD, 1), (NEW, 0), (TEMPLATE, 1), (UNTOLD, 5)])
+def test_files_are_judged_alone(text: str, code: int, tmp_path: Path) -> None:
+    path = tmp_path / "it.yaml"
+    path.write_text(text)
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", "json")
+    told: dict[str, Any] = json.loads(ran.out)
+    assert ran.code == code, ran.err
+    assert ran.err == "manifests alone, no cluster was read\n"
+    assert told["metadata"]["source"] == "file" and told["metadata"]["options"]["from"] == "1.33"
+    assert {each["subject"]["name"] for each in told["findings"]} == ({str(path)} if code else set())
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "junit", "sarif", "yaml", "html", "markdown"])
+def test_every_format_takes_them(output: str, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(OLD)
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "-o", output)
+    assert ran.code == 1 and "old.yaml" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (WAY, "none are given"),
+        ((*WAY, "-f", "x", "--demo"), "--demo does"),
+        ((*WAY, "-f", "x", "--symptom", "dns"), "--symptom does"),
+        ((*WAY, "-f", "x", "--only", "kubelet-skew"), "manifests alone"),
+        ((*WAY, "-f", "nowhere"), "cannot be opened"),
+        (("--from", "1.34", "--target", "1.33", "-f", "/dev/null"), "no way to the target"),
+    ],
+)
+def test_what_files_cannot_tell_is_refused(words: tuple[str, ...], why: str) -> None:
+    ran = run_cli("check", *words)
+    assert ran.code == 2 and why in ran.err
