@@ -59,13 +59,14 @@ class Credentials:
                 return self._fetch(before)
             return self._current
 
-    def renewed(self, refused: Credential) -> Credential:
-        """A newer one than `refused`; if another thread has renewed already, its result. Raises: as `current`."""
+    def renewed(self, refused: Credential) -> tuple[Credential, bool]:
+        """A newer one than `refused`, and whether it was fetched just now: another thread may have renewed it long
+        before. Raises: as `current`."""
         before = self._fetched
         with self._lock:
             if self._current is not None and self._current is not refused:
-                return self._current
-            return self._fetch(before)
+                return self._current, False
+            return self._fetch(before), True
 
     def _fetch(self, before: int) -> Credential:
         """`before`: so often it had been tried when this was asked for. What failed meanwhile has failed for all who

@@ -113,10 +113,13 @@ class Exchanges:
         """
         credential = self.access.credentials.current()
         answer = ask(credential)
-        if answer.status != 401:
-            return answer
-        newer = self.access.credentials.renewed(credential)
-        return answer if newer == credential else ask(newer)
+        fresh = False
+        while answer.status == 401 and not fresh:  # one that another request renewed may have ended since, too
+            newer, fresh = self.access.credentials.renewed(credential)
+            if newer == credential:
+                break
+            credential, answer = newer, ask(newer)
+        return answer
 
     def once(
         self,

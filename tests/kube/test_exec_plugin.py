@@ -17,8 +17,10 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
+from kubectl_eksdoc.kube.answers import Answer
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
 from kubectl_eksdoc.kube.transport import Transport
@@ -380,9 +382,31 @@ def test_only_the_first_of_many_refusals_renews() -> None:
     made = iter(Credential(f"Bearer {i}") for i in range(9))
     credentials = Credentials(lambda: next(made), lambda: NOW)
     old = credentials.current()
-    assert credentials.renewed(old).authorization == "Bearer 1"
-    assert credentials.renewed(old).authorization == "Bearer 1"
+    assert [(each.authorization, fresh) for each, fresh in map(credentials.renewed, (old, old))] == [
+        ("Bearer 1", True),
+        ("Bearer 1", False),
+    ]
     assert credentials.current().authorization == "Bearer 1"
+
+
+def test_what_another_request_renewed_may_have_ended_too(
+    server: ApiServer, around: Surroundings, tmp_path: Path
+) -> None:
+    made = iter(Credential(f"Bearer {i}") for i in range(9))
+    credentials, asked = Credentials(lambda: next(made), lambda: NOW), list[str]()
+    access = connect(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url)), around)
+    exchanges = Exchanges(replace(access, credentials=credentials), Patience(), real_timing())
+
+    def ask(credential: Credential) -> Answer:
+        asked.append(credential.authorization)
+        if credential.authorization == "Bearer 0":
+            credentials.renewed(credential)  # as another request does meanwhile
+        return Answer(200 if credential.authorization == "Bearer 2" else 401, b"", {})
+
+    assert exchanges.admitted(ask).status == 200 and asked == ["Bearer 0", "Bearer 1", "Bearer 2"]
+    asked.clear()
+    assert exchanges.admitted(lambda each: Answer(401, b"", {})).status == 401, "refused for good"
+    assert next(made).authorization == "Bearer 4", "and only one more was asked for"
 
 
 def test_who_waited_for_a_run_that_failed_does_not_run_it_again() -> None:
@@ -426,7 +450,7 @@ def test_connections_of_one_process_share_it(
     made = [connect(Connection(kubeconfig=config), around).credentials for _ in range(5)]
     assert {each.current().authorization for each in made} == {"Bearer t1"}
     refused = made[0].current()
-    assert {each.renewed(refused).authorization for each in made} == {"Bearer t2"}
+    assert {each.renewed(refused)[0].authorization for each in made} == {"Bearer t2"}
     assert kubeconfigs.runs(tmp_path / "plugin") == 2
 
 
