@@ -128,23 +128,31 @@ def _verdict(held: Sequence[JudgedPod], partial: bool) -> TargetVerdict:
 
 
 def _left(world: Survey, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[Left, ...]:
-    left = [
-        Left(pod, name, PodVerdict.STAY, (finding.code.name,), finding.message)
-        for name, finding in refused.items()
-        for pod in world.pods_on[name]
-    ]
-    for name, on in judgement.pods.items():
-        drained = judgement.complete(name, world.policy.partial)
-        left += [_left_pod(p, name) for p in on if p.verdict is not PodVerdict.EVICT or not drained]
-    return tuple(sorted(left, key=lambda x: (natural(x.node), x.pod.namespace, natural(x.pod.name))))
+    left: list[Left] = []
+    said: dict[object, tuple[tuple[str, ...], str]] = {}  # by ids of what decides: replicas share it
+    for name in sorted([*refused, *judgement.pods], key=natural):
+        if (finding := refused.get(name)) is not None:
+            codes, reason = (finding.code.name,), finding.message
+            on = [Left(pod, name, PodVerdict.STAY, codes, reason) for pod in world.pods_on[name]]
+        else:
+            drained = judgement.complete(name, world.policy.partial)
+            judged = (p for p in judgement.pods[name] if p[1] is not PodVerdict.EVICT or not drained)
+            on = [_left_pod(p, name, said) for p in judged]
+        on.sort(key=lambda left: (left.pod.namespace, natural(left.pod.name)))
+        left += on
+    return tuple(left)
 
 
-def _left_pod(judged: JudgedPod, node: str) -> Left:
-    if judged.verdict is PodVerdict.EVICT:
-        return Left(judged.pod, node, PodVerdict.HELD, (), "could go, but its node is skipped")
-    reasons = tuple(dict.fromkeys(said.reason for said in judged.deciding))
-    codes = tuple(dict.fromkeys(said.code.name for said in judged.deciding if said.code is not None))
-    return Left(judged.pod, node, judged.verdict, codes, "; ".join(reasons))
+def _left_pod(judged: JudgedPod, node: str, known: dict[object, tuple[tuple[str, ...], str]]) -> Left:
+    pod, verdict, told, _ = judged
+    if verdict is PodVerdict.EVICT:
+        return Left(pod, node, PodVerdict.HELD, (), "could go, but its node is skipped")
+    key = verdict, *map(id, told)
+    if key not in known:
+        reasons = tuple(dict.fromkeys(said.reason for said in judged.deciding))
+        codes = tuple(dict.fromkeys(said.code.name for said in judged.deciding if said.code is not None))
+        known[key] = codes, "; ".join(reasons)
+    return Left(pod, node, verdict, *known[key])
 
 
 def _headroom(judgement: Judgement, order: Order, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:

@@ -113,11 +113,8 @@ def waves_of(
 
 def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
     """What finds no place is blocked, or waits for a new node."""
-    lost = landing.homeless
-    pods = {
-        name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
-        for name, on in judgement.pods.items()
-    }
+    judged = places.AfterLanding(world, landing).judged
+    pods = {name: tuple(map(judged, on)) for name, on in judgement.pods.items()}
     return replace(judgement, pods=pods)
 
 

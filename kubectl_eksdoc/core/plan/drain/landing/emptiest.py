@@ -44,7 +44,7 @@ class Emptiest:
             cpu, memory = per_cpu * room.cpu, per_memory * room.memory
             now = -(cpu if cpu < memory else memory)
             if now <= key:
-                return seat if room.fits(asked) else self.first(_fitting(asked), thorough)
+                return seat if room.fits(asked) else self.first(fitting(asked), thorough)
             heapq.heapreplace(heap, (now, name, seat, per_cpu, per_memory))
         return None
 
@@ -91,7 +91,7 @@ class Emptiest:
         return self._most is not None and _exceeds(asked.cpu, asked.memory, asked.ephemeral, self._most)
 
 
-def _fitting(asked: Requests) -> Callable[[Seat], bool]:
+def fitting(asked: Requests) -> Callable[[Seat], bool]:
     """Whether a node has room for it: `Room.fits` without a step in between, for most pods ask for nothing unusual."""
     if asked.others:
         return lambda seat: seat.room.fits(asked)

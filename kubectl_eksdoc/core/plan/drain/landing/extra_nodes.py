@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import Requests
+from kubectl_eksdoc.core.plan.drain.landing.emptiest import fitting
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules.scheduling.occupancy import Seat
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
 MOST_NEW_NODES = 5000
@@ -67,15 +69,16 @@ class ExtraNodes:
             if self._room.fits(kind, made.name):
                 self._room.put(kind, made.name)
                 self._made += 1
-                self._copies[comes].made.append((made.name, like))
+                found = made.name, like, self._room.occupancy.seats[made.name]
+                self._copies[comes].made.append(found)
                 (self.coming if comes else self.missing)[like.name] += 1
-                return made.name, like
+                return found
             self._room.back_to(mark)
         return None
 
 
-_Copy = tuple[str, Node]
-"""The name of a new node, and the node it is like."""
+_Copy = tuple[str, Node, Seat]
+"""The name of a new node, the node it is like, and what is left of it."""
 
 
 class _Copies:
@@ -84,17 +87,21 @@ class _Copies:
     def __init__(self, room: Room) -> None:
         self._room = room
         self._full: dict[Requests, int] = {}  # how many, from the first on, have no room for what asks for so much
+        self._fits: dict[Requests, Callable[[Seat], bool]] = {}
         self.made: list[_Copy] = []
 
     def take(self, kind: PodClass) -> _Copy | None:
         """Put one such pod on the first of the open ones that takes it."""
-        room, made, asked = self._room, self.made, kind.placement.requests
-        first = max(self._full.get(asked, 0), len(made) - OPEN)
-        while first < len(made) and not room.has_room(asked, made[first][0]):
+        made, asked = self.made, kind.placement.requests
+        if not made:
+            return None
+        fits = self._fits.get(asked) or self._fits.setdefault(asked, fitting(asked))
+        first, last = max(self._full.get(asked, 0), len(made) - OPEN), len(made)
+        while first < last and not fits(made[first][2]):
             first += 1
         self._full[asked] = first
-        for each in made[first:]:
-            if room.fits(kind, each[0]):
-                room.put(kind, each[0])
-                return each
+        for at in range(first, last):
+            if self._room.fits(kind, made[at][0]):
+                self._room.put(kind, made[at][0])
+                return made[at]
         return None

@@ -64,22 +64,53 @@ def adds(world: Survey) -> Adds:
 _VERDICT = {Growth.BY_HAND: PodVerdict.BLOCKED, Growth.UNKNOWN: PodVerdict.UNKNOWN, Growth.BY_ITSELF: PodVerdict.EVICT}
 
 
-def judged(world: Survey, pod: JudgedPod, homeless: Homeless, landing: Landing) -> JudgedPod:
-    """`pod` after landing: it waits for a new node where something adds one that takes it, else it is blocked."""
-    refused = "; ".join(f"{count} × {reason}" for reason, count in homeless.reasons) or "there is no other node"
-    like = homeless.helped_by
-    comes = growth(world, like) if like is not None and homeless.comes else Growth.BY_HAND
-    if landing.blind and comes is not Growth.BY_ITSELF:
-        return _with(pod, PodVerdict.UNKNOWN, _blind(world, pod.pod, landing.blind))
-    if like is not None and not _own_kind(world, like):  # the finding about all of them counts the missing nodes
-        reason = f"its replacement needs a new node: {refused}"
-        said = Said(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
-        return JudgedPod(pod.pod, _VERDICT[comes], (*pod.said, said), pod.guards)
-    message = f"its replacements find no place: {refused}"
-    subject = world.owner_subject(pod.pod)
-    remedy = NO_NODE_HELPS if like is None else _more_of_its_kind(like)
-    finding = Finding(Code.of("no-place"), Severity.HIGH, Status.FAIL, subject, message, (where(pod.pod),), (remedy,))
-    return _with(pod, PodVerdict.BLOCKED, finding)
+class AfterLanding:
+    """What becomes of pods without a place: they wait for a new node where something adds one that takes them, else
+    they are blocked."""
+
+    def __init__(self, world: Survey, landing: Landing) -> None:
+        self._world = world
+        self._landing = landing
+        self._waiting: dict[object, Said | None] = {}  # by what the pods lack, and the node that would help
+
+    def judged(self, pod: JudgedPod) -> JudgedPod:
+        """`pod` after landing: as it was where it has a place."""
+        homeless = self._landing.homeless.get(pod.pod.uid)
+        if homeless is None:
+            return pod
+        like = homeless.helped_by
+        if like is None:
+            return self._without_help(pod, homeless)
+        key = homeless.reasons, like.name, homeless.comes
+        if key not in self._waiting:
+            self._waiting[key] = self._waits(homeless, like)
+        said = self._waiting[key]
+        if said is None:
+            return self._without_help(pod, homeless)
+        return JudgedPod(pod.pod, said.verdict, (*pod.said, said), pod.guards)
+
+    def _waits(self, homeless: Homeless, like: Node) -> Said | None:
+        """What is said of such pods; None where each of them is a finding."""
+        comes = growth(self._world, like) if homeless.comes else Growth.BY_HAND
+        if (self._landing.blind and comes is not Growth.BY_ITSELF) or _own_kind(self._world, like):
+            return None
+        # The finding about all of them counts the missing nodes.
+        reason = f"its replacement needs a new node: {_refused(homeless)}"
+        return Said(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
+
+    def _without_help(self, pod: JudgedPod, homeless: Homeless) -> JudgedPod:
+        if self._landing.blind:
+            return _with(pod, PodVerdict.UNKNOWN, _blind(self._world, pod.pod, self._landing.blind))
+        like = homeless.helped_by
+        message = f"its replacements find no place: {_refused(homeless)}"
+        subject, remedy = self._world.owner_subject(pod.pod), NO_NODE_HELPS if like is None else _more_of_its_kind(like)
+        evidence = (where(pod.pod),)
+        finding = Finding(Code.of("no-place"), Severity.HIGH, Status.FAIL, subject, message, evidence, (remedy,))
+        return _with(pod, PodVerdict.BLOCKED, finding)
+
+
+def _refused(homeless: Homeless) -> str:
+    return "; ".join(f"{count} × {reason}" for reason, count in homeless.reasons) or "there is no other node"
 
 
 def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:

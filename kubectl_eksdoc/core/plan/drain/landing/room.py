@@ -165,10 +165,6 @@ class Room:
         seat = self._occupancy.seats[name]
         return self._occupancy.has_place(kind, seat) and _lets_in(kind, seat)
 
-    def has_room(self, asked: Requests, name: str) -> bool:
-        """Whether the node of that name has so much left, whatever else may be in the way."""
-        return self._occupancy.seats[name].room.fits(asked)
-
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""
         self._occupancy.add_node(node, like)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
+from kubectl_eksdoc.core.plan.drain.landing.emptiest import fitting
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
@@ -91,11 +92,15 @@ class _Behind:
         self._memory = sorted(room.memory for room in rooms)
         self._ephemeral = sorted(room.ephemeral for room in rooms)
         self._full = sum(room.pods <= 0 for room in rooms)
+        self._roomy: dict[Requests, list[Seat]] = {}
 
     def roomy(self, asked: Requests) -> list[Seat]:
         """The nodes with room for it."""
-        first = bisect_left(self._cpu, asked.cpu) if asked.cpu else 0
-        return [seat for seat in self.open[first:] if seat.room.fits(asked)]
+        found = self._roomy.get(asked)
+        if found is None:
+            first = bisect_left(self._cpu, asked.cpu) if asked.cpu else 0
+            found = self._roomy[asked] = list(filter(fitting(asked), self.open[first:]))
+        return found
 
     def too_full(self, asked: Requests) -> Counter[str]:
         """NodeResourcesFit: what is not asked for is not missed."""
