@@ -83,6 +83,7 @@ def run(
         _say(stderr, "interrupted")
         return exits.INTERRUPTED
     except EksdocError as error:
+        streams.deliver(stdout, error.answer)
         _explain(error, stderr, debug)
         return error.exit_code
     except Exception as error:  # the boundary: whatever is left is a bug, and said to be one

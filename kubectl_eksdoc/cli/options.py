@@ -240,7 +240,7 @@ def add_confirmation(group: argparse._ArgumentGroup, of: Counted, unless: str) -
     )
 
 
-def add_dry_run(group: argparse._ArgumentGroup, shows: str, server: str = "") -> None:
+def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "") -> None:
     """`shows`: what a dry run does; `server`: what one of the server does, "" where there is none (it is refused with
     the reason by whoever has the flag)."""
     group.add_argument(

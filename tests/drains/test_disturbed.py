@@ -174,3 +174,24 @@ def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> No
     assert held[0]["what"] == "held" and held[-1]["what"] == "released", held
     assert "cannot be watched" in held[0]["why"], held
     assert time.monotonic() - away_s > AWAY_S
+
+
+# A lock that somebody takes away
+
+
+def test_what_was_done_is_told_when_the_lock_is_gone(tmp_path: Path) -> None:
+    def gone(plane: ControlPlane) -> None:
+        item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
+        assert item is not None
+        plane.store.remove(item)
+
+    with served(small(), tmp_path / "home", SPEED) as world:
+        with going(our_words(world, None, "-o", "json"), world.environ) as run:
+            run.until("evicted", 4)
+            world.api.now(gone)
+            assert run.to_the_end() == 6 and "drain resume" in run.said, run.said
+        done = run.answer
+        assert (done["kind"], done["outcome"]) == ("DrainRun", "stopped") and "eksdoc-drain" in done["stopped"]
+        told = {event["subject"] for event in run.events[:-1] if event.get("what") == "evicted"}
+        assert 4 <= len(told) == done["evictions"] < world.shape.pods
+        assert done["notEmptied"] and done["next"], "what can be done now"

@@ -56,6 +56,7 @@ class Carrying:
         self._began = around.now()
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
+        self._left: tuple[Cluster, Ended] | None = None
         self.asked_before = ("", "")
         """What was asked of the run before it was ours, as `RunEdges.wanted`: it holds until something else is."""
 
@@ -125,7 +126,21 @@ class Carrying:
             hooks,
             check,
             face.explain,
+            self._leave,
         )
+
+    def _leave(self, cluster: Cluster, ended: Ended) -> None:
+        self._left = cluster, ended
+
+    @contextmanager
+    def answering(self, options: Mapping[str, object], limits: Limits, *, resumed: bool = False) -> Iterator[None]:
+        """An error that ends a run has an answer, too: what was done until then."""
+        try:
+            yield
+        except Stopped as error:
+            if self._left is not None:
+                error.answer = self.answer(*self._left, options, limits, resumed=resumed).text
+            raise
 
     def answer(
         self,

@@ -127,19 +127,3 @@ def add_between_waves(parser: argparse.ArgumentParser) -> None:
 def hooks_from(args: argparse.Namespace) -> Hooks:
     given = {when: getattr(args, flag[2:].replace("-", "_")) for flag, when in _HOOKS.items()}
     return Hooks({when: command for when, command in given.items() if command}, args.hook_timeout)
-
-
-def add_dry_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dry-run",
-        dest="dry",
-        type=values.DRY_RUN,
-        default="none",
-        metavar="[client|server]",
-        help="show what would be done; server: ask the API server whether it would accept the first of it",
-    )
-
-
-def dry_from(args: argparse.Namespace) -> str:
-    """``client``, ``server`` or "" (no dry run)."""
-    return "" if args.dry == "none" else str(args.dry)

@@ -217,7 +217,7 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
         return _over(run, ahead, around)
     around.note(f"run {run} is there already: it goes on")
     asked = asked_of(run, stands)
-    with carrying.open(TAKES_S) as world:
+    with carrying.answering({"run": run}, wanted.limits, resumed=True), carrying.open(TAKES_S) as world:
         ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
         if isinstance(ahead, Over):
             return _over(run, ahead, around)

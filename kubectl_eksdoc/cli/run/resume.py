@@ -106,7 +106,8 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     here = around.edges.keeping(run.run, request.namespace, around.environ)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
     carrying = Carrying(COMMAND, around, request.options, here, hooks)
-    cluster, ended = gone_on(run.run, rest, request, limits, carrying, around)
+    with carrying.answering({"run": run.run}, limits, resumed=True):
+        cluster, ended = gone_on(run.run, rest, request, limits, carrying, around)
     return carrying.answer(cluster, ended, {"run": run.run}, limits, resumed=True)
 
 
@@ -120,7 +121,8 @@ def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -
     here = around.edges.keeping(run, request.namespace, around.environ)
     carrying = Carrying(COMMAND, around, request.options, here, Hooks())
     limits = rest.limits({})
-    cluster, ended = gone_on(run, rest, request, limits, carrying, around)
+    with carrying.answering({"run": run}, limits, resumed=True):
+        cluster, ended = gone_on(run, rest, request, limits, carrying, around)
     answer = carrying.answer(cluster, ended, {"run": run}, limits, resumed=True)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
     pages = request.options.output in ("table", "wide")

@@ -185,6 +185,10 @@ class Draining:
                 if ended is not None:
                     return ended
 
+    def left(self, why: str) -> Ended:
+        """What is known where an error ended it."""
+        return Ended(why, self._record())
+
     def _go_on(self) -> Ended | None:
         """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""
         self._heed()

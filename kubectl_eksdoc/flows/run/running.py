@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Reason, Standing
-from kubectl_eksdoc.errors import Drifted
+from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field, Trial
 from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wished
 from kubectl_eksdoc.flows.run.journal import RunJournal
@@ -33,7 +33,8 @@ from kubectl_eksdoc.flows.run.resuming import engine_again
 @dataclass(frozen=True, slots=True)
 class Running:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
-    sees where it stands, `explain` is told every minute in which nothing happens why; `hooks`: which of
+    sees where it stands, `explain` is told every minute in which nothing happens why, `left` what was done if an error
+    ends it; `hooks`: which of
     `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is held, and kept alive, by whoever made
     this. `check` raises what forbids to drain by a plan of the cluster as it is."""
 
@@ -48,6 +49,7 @@ class Running:
     hooks: frozenset[str] = frozenset()
     check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
+    left: Callable[[Cluster, Ended], object] = lambda cluster, ended: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,11 @@ def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -
         running.limits.away_s,
         running.explain,
     )
-    return made.to_the_end()
+    try:
+        return made.to_the_end()
+    except (Stopped, ClusterError) as error:
+        running.left(cluster, made.left(error.message))
+        raise
 
 
 # Ask the API server what it would say to the first of a plan, and change nothing.
