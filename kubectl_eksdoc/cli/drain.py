@@ -418,7 +418,7 @@ def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.plan.drain.comparison.made import as_baseline
+    from kubectl_eksdoc.core.plan.drain.comparison.comparing import as_baseline
     from kubectl_eksdoc.core.plan.since.side import Of
 
     def made(source: SourceChoice) -> Baseline:

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+from kubectl_eksdoc.core.plan.drain.nodes import select
 from kubectl_eksdoc.core.plan.drain.order.forced import check_named
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
-from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import check_deleted
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import check_deleted
 from kubectl_eksdoc.flows.ports import ClusterReader
 
 READS = kinds.ALL

@@ -14,8 +14,7 @@ from functools import cached_property
 from kubectl_eksdoc.core.model.acts import Hook
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock
-from kubectl_eksdoc.core.plan.drain.duration.luck import Time
+from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock, Time
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan

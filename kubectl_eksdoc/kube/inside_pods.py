@@ -26,8 +26,7 @@ from kubectl_eksdoc.kube.sending import Cautious, Tries
 from kubectl_eksdoc.kube.sent import Clock
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.objects.single import NoSuchObject, containers_of
 
 T = TypeVar("T")
 

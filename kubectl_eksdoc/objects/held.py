@@ -16,10 +16,9 @@ from kubectl_eksdoc.core.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTOR
 from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.objects.changing import event, revision
-from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.karpenter import spot_event
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoSuchObject, document
+from kubectl_eksdoc.objects.single import NoSuchObject, containers_of, document
 from kubectl_eksdoc.objects.structs import Object
 
 # Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is.

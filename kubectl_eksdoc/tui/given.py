@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.nodes import natural, select
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.core.plan.drain.targets import natural, select
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.core.plan.drain.what_if import WhatIf
 from kubectl_eksdoc.errors import EksdocError

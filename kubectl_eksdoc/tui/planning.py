@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.plan.drain.nodes import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -171,7 +171,7 @@ class Reader:
             self._post(Remembered(self._opening, remembered(view)))
 
     def _of(self, cluster: Cluster, known: Facts | None) -> HaveRead:
-        from kubectl_eksdoc.core.plan.drain.comparison.unchanged import unchanged
+        from kubectl_eksdoc.core.plan.drain.comparison.changes import unchanged
         from kubectl_eksdoc.tui.model import Facts
         from kubectl_eksdoc.tui.sheets.nodes import facts_of
 

@@ -160,7 +160,7 @@ def open_check(
 def _live_past(connection: Connection, reading: CheckReading) -> Past | None:
     if not reading.past:
         return None
-    from kubectl_eksdoc.kube.karpenter_signs import Past as LivePast
+    from kubectl_eksdoc.kube.api_signs import Past as LivePast
 
     return LivePast(connection)
 

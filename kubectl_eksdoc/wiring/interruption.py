@@ -85,8 +85,8 @@ def _live(
 
 def of_live(cluster: Cluster, connection: Connection, aws: Believed | Unknown) -> InterruptionWorld:
     """Of a live cluster that was read. Raises ConfigError."""
+    from kubectl_eksdoc.kube.api_signs import KarpenterSigns
     from kubectl_eksdoc.kube.inside_pods import InsidePods
-    from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
     from kubectl_eksdoc.kube.single_objects import SingleObjects
 
     signs = KarpenterSigns(connection)

@@ -99,9 +99,8 @@ class _Taking:
         """The cluster is read once, and asked all that the commands ask."""
         from kubectl_eksdoc.flows.beside import Ports, Recording
         from kubectl_eksdoc.flows.snapshot import every_kind
-        from kubectl_eksdoc.kube.api_signs import ApiSigns
+        from kubectl_eksdoc.kube.api_signs import ApiSigns, KarpenterSigns, Past
         from kubectl_eksdoc.kube.inside_pods import InsidePods
-        from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns, Past
         from kubectl_eksdoc.kube.reader import LiveReader
         from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 

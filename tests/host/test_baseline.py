@@ -12,7 +12,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
+from kubectl_eksdoc.core.plan.drain.comparison.comparing import outline
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import read_baseline

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.kube.api_signs import KarpenterSigns
 from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
 from kubectl_eksdoc.objects.karpenter import spot_event
 from tests.fakes.apiserver import ApiServer, Reply, refused
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
-from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN, RESTARTS, SOONEST
+from kubectl_eksdoc.core.plan.drain.choice import GIVEN, RESTARTS, SOONEST, Tried
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME

@@ -170,7 +170,7 @@ class Carrying:
         resumed: bool = False,
     ) -> RunView:
         """What every format of it is made from."""
-        from kubectl_eksdoc.core.run.baking import bake_of
+        from kubectl_eksdoc.core.run.patience import bake_of
         from kubectl_eksdoc.render.record.view import RecordView
         from kubectl_eksdoc.render.run.view import RunView
 

@@ -73,7 +73,7 @@ class RunDesk:
         return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
-        from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
+        from kubectl_eksdoc.core.plan.drain.comparison.changes import check_drift, promise_of
         from kubectl_eksdoc.core.run.limits import Limits
 
         self._check_free()

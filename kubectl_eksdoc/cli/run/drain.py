@@ -225,7 +225,7 @@ def _planned(request: _Request, around: Surroundings) -> Read:
 
 
 def _check_saved(saved: Baseline, read: Read) -> None:
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
+    from kubectl_eksdoc.core.plan.drain.comparison.changes import check_drift
     from kubectl_eksdoc.core.plan.since.side import Sameness, kinship
 
     akin = kinship(saved, read.cluster)
@@ -260,7 +260,7 @@ def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
 
 def _view(request: _Request, read: Read) -> DrainView:
     from kubectl_eksdoc.cli import opening
-    from kubectl_eksdoc.core.run.baking import bake_of
+    from kubectl_eksdoc.core.run.patience import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)

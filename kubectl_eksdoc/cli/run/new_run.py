@@ -111,7 +111,7 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
     """
     from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli.run.again import words_of
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
+    from kubectl_eksdoc.core.plan.drain.comparison.changes import check_drift, promise_of
     from kubectl_eksdoc.flows.run.running import Told, run_plan
 
     with carrying.open() as world:

@@ -90,7 +90,7 @@ class Rest:
 
     def meant(self) -> Meant:
         """Once what is deleted past its budget was typed back."""
-        from kubectl_eksdoc.core.plan.drain.comparison.drift import promise_of
+        from kubectl_eksdoc.core.plan.drain.comparison.changes import promise_of
         from kubectl_eksdoc.flows.run.running import Meant
 
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)

@@ -149,7 +149,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
 
 
 def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
-    from kubectl_eksdoc.core.run.baking import bake_of
+    from kubectl_eksdoc.core.run.patience import bake_of
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.drain.formats import preview
     from kubectl_eksdoc.render.identity import identity_line

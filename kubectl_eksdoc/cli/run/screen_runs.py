@@ -15,9 +15,8 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
-    from kubectl_eksdoc.cli.run.demo import DemoCluster
     from kubectl_eksdoc.cli.run.desk import RunDesk
-    from kubectl_eksdoc.cli.run.live import LiveRun
+    from kubectl_eksdoc.cli.run.live import DemoCluster, LiveRun
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -97,7 +96,7 @@ class ScreenRuns:
         from kubectl_eksdoc.cli.run.desk import RunDesk
 
         if self._source.demo:
-            from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
+            from kubectl_eksdoc.cli.run.live import SPEED, DemoCluster
 
             self._demo = DemoCluster(self._around, self._options)
             desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)

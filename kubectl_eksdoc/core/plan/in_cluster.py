@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.model.own_labels import (
 )
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.model.placing import PLACED, RBAC
-from kubectl_eksdoc.core.rules.role_rules import rules
+from kubectl_eksdoc.core.rules.pod_security import rules
 
 # What is to run inside a cluster, and by which names and labels all that it is made of is found again.
 

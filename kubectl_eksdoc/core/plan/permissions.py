@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.permissions import OptIn, Permission, Review, opt
 from kubectl_eksdoc.core.model.placing import RBAC
 from kubectl_eksdoc.core.rules import iam
 from kubectl_eksdoc.core.rules.iam import Place
-from kubectl_eksdoc.core.rules.role_rules import rules
+from kubectl_eksdoc.core.rules.pod_security import rules
 
 # The objects of RBAC that grant rights: roles, and bindings where it is said to whom.
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.core.model.acts import Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+from kubectl_eksdoc.core.plan.drain.policy import Means
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
 from kubectl_eksdoc.core.run.moments import Happened

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.network import Service
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
+from kubectl_eksdoc.core.rules.cordon import foreign_drain
 from kubectl_eksdoc.core.rules.news import AllPods, News, PodIs
 from kubectl_eksdoc.core.run.board import THE_RUN, Board, DrainedNode
 from kubectl_eksdoc.core.run.moments import Happened

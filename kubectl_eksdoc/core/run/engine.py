@@ -33,18 +33,16 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
-from kubectl_eksdoc.core.run.acting import Acting
+from kubectl_eksdoc.core.run.acting import Acting, Detaching
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.balancers import Excluding
 from kubectl_eksdoc.core.run.board import THE_RUN, Board, DrainedNode, Phase
-from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.guards import Brakes, Guards
 from kubectl_eksdoc.core.run.limits import SETTLES_S, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.patience import Stopping
-from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
-from kubectl_eksdoc.core.run.replacements import Arrival
+from kubectl_eksdoc.core.run.replacements import Arrival, Protecting
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.sights import Sights, Strangers

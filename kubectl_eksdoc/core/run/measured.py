@@ -8,7 +8,7 @@ from statistics import median
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.timing import template_of
-from kubectl_eksdoc.core.plan.drain.manners import Means
+from kubectl_eksdoc.core.plan.drain.policy import Means
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.rules.foreign_drains import ForeignDrain, as_nobodys, by_locks, foreign_drain
+from kubectl_eksdoc.core.rules.cordon import ForeignDrain, as_nobodys, by_locks, foreign_drain
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
 from kubectl_eksdoc.core.run.replanning import WAITED_FOR

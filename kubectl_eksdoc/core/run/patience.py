@@ -7,13 +7,15 @@ nor that in which a budget counts a pod as evicted that came back under its name
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.cordon import foreign_drain
 from kubectl_eksdoc.core.run.answers import Trouble
 from kubectl_eksdoc.core.run.board import Board, DrainedNode, Phase
 from kubectl_eksdoc.core.run.moments import Happened
@@ -281,3 +283,31 @@ class SameNames:
         if key not in self._told:
             self._told.add(key)
             self._board.tell(now_s, Happened.HELD_BY_NAME, budget, why=why)
+
+
+# How much longer a drain takes than its plan says because it waits after each wave.
+
+
+@dataclass(frozen=True, slots=True)
+class Bake:
+    """`each_s` after each of the first `times` waves; there is none after the last."""
+
+    each_s: float
+    times: int
+
+    @property
+    def total_s(self) -> float:
+        return self.each_s * self.times
+
+
+def bake_of(plan: DrainPlan, each_s: float) -> Bake | None:
+    """None where no wave waits for another."""
+    waves = {target.wave for target in plan.targets if target.order}
+    if not each_s or not in_waves(plan) or len(waves) < 2:
+        return None
+    return Bake(each_s, len(waves) - 1)
+
+
+def in_waves(plan: DrainPlan) -> bool:
+    """Whether a wave waits for the one before; else the whole drain is one."""
+    return bool(plan.policy.max_unavailable or plan.policy.pins)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+from kubectl_eksdoc.core.plan.drain.policy import Means
 from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble, right_for
 from kubectl_eksdoc.core.run.seen import Seen
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.journal import Cause
+from kubectl_eksdoc.core.plan.drain.nodes import natural
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
 
 WAITED_S = 1.0

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Rerun
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S, template_of
-from kubectl_eksdoc.core.plan.drain.manners import Means
+from kubectl_eksdoc.core.plan.drain.policy import Means
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.run.board import DrainedNode, Phase

@@ -20,15 +20,15 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found
+from kubectl_eksdoc.core.run.acting import Detaching
 from kubectl_eksdoc.core.run.answers import ACCEPTED, error_of, meaning
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.balancers import Excluding
 from kubectl_eksdoc.core.run.board import Board, DrainedNode, Phase
-from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.patience import alarm
-from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.replacements import Protecting
 from kubectl_eksdoc.core.run.tries import said_of
 
 LOOK_S = 90.0

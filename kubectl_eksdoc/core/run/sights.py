@@ -11,12 +11,12 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
+from kubectl_eksdoc.core.rules.cordon import foreign_drain
 from kubectl_eksdoc.core.rules.news import AllPods, Found, News, PodGone, PodIs
+from kubectl_eksdoc.core.run.acting import Detaching
 from kubectl_eksdoc.core.run.answers import made_for
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import ENDS, Board, DrainedNode, Phase
-from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.guards import Brakes
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.patience import Stopping, is_stuck

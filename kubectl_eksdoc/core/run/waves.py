@@ -18,10 +18,10 @@ from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE, Hook
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import HookEnded
-from kubectl_eksdoc.core.run.baking import in_waves
 from kubectl_eksdoc.core.run.board import Board, DrainedNode, Phase
 from kubectl_eksdoc.core.run.guards import Brakes
 from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.patience import in_waves
 
 
 class Gate(Enum):

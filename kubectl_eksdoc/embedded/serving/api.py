@@ -21,12 +21,11 @@ from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import access, bodies, metrics, objects, validation
+from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs, validation
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Clockwork
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.embedded.serving.objects import Objects, Ports, nobody_listens
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, PodLogs
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.targets import (
     Reply,
@@ -231,7 +230,7 @@ class Api:
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
-            return Reply(200, metrics.text(self._deprecated), metrics.CONTENT_TYPE)
+            return Reply(200, pod_logs.text(self._deprecated), pod_logs.CONTENT_TYPE)
         if path == "/openapi/v2":
             return Reply(200, openapi.v2_document(served), openapi.CONTENT_TYPE)
         match path.split("/"):

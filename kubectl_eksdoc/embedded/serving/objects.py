@@ -25,8 +25,7 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.embedded.api.catalogue import known
-from kubectl_eksdoc.embedded.api.negotiation import PLAIN
+from kubectl_eksdoc.embedded.api.catalogue import PLAIN, known
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.serving import changes, validation
 from kubectl_eksdoc.embedded.serving.access import User

@@ -16,11 +16,11 @@ from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.baking import in_waves
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.others import OthersNode, drained_by_others
+from kubectl_eksdoc.core.run.patience import in_waves
 from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.flows.ports import ClusterReader, Field

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.acts import Cordon, OfPod
 from kubectl_eksdoc.core.model.baseline import Promise
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
-from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
+from kubectl_eksdoc.core.plan.drain.comparison.changes import check_drift
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status

@@ -18,9 +18,7 @@ from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answer
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, Timing
-from kubectl_eksdoc.kube.field.closing import Closed, Closing
-from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.reads import WATCHED, GaveUp, Insisting, Reads, Telling
+from kubectl_eksdoc.kube.field.reads import WATCHED, Closed, Closing, GaveUp, Insisting, Lister, Reads, Telling
 from kubectl_eksdoc.kube.field.watches import Following, Reach, Streams, Watch
 from kubectl_eksdoc.kube.field.writes import Marking, Restarts, Swapping, delete, evict
 from kubectl_eksdoc.kube.sending import Fence, Sender, unfenced

@@ -15,10 +15,10 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
+from kubectl_eksdoc.core.plan.drain.nodes import natural
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.run.baking import Bake
+from kubectl_eksdoc.core.run.patience import Bake
 from kubectl_eksdoc.core.sim.course import Span
 
 SYNC_FAILED = "SyncFailed"

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
-from kubectl_eksdoc.kube.karpenter_signs import Past
+from kubectl_eksdoc.kube.api_signs import Past
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes import kubeconfigs

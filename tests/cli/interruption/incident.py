@@ -30,8 +30,8 @@ from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.kube.api_signs import KarpenterSigns
 from kubectl_eksdoc.kube.inside_pods import InsidePods
-from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
 from kubectl_eksdoc.kube.single_objects import SingleObjects
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.demo import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.desk import RunDesk
+from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount

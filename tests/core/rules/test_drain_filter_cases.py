@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules import drain_filters as filters
 from kubectl_eksdoc.core.rules.cordon import after_patch, can_be_cordoned, needs_update
 from kubectl_eksdoc.core.rules.discovery import Served, eviction_version
+from kubectl_eksdoc.core.rules.disruption_targets import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
 from kubectl_eksdoc.core.rules.drain_filters import (
     Asked,
     Decision,
@@ -27,7 +28,6 @@ from kubectl_eksdoc.core.rules.drain_filters import (
     warning_text,
 )
 from kubectl_eksdoc.core.rules.evictions import Next, Removal, RemovalOptions, after_eviction, removals, timed_out_text
-from kubectl_eksdoc.core.rules.waiting import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
 from tests import raw_facts
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.kubelet_admission import Rejected, rejected
+from kubectl_eksdoc.core.rules.disruption_targets import Rejected, rejected
 from tests.builders import a_node, a_pod
 
 NODE = replace(a_node("n"), pods_allocatable=3, allocatable={"cpu": 1000, "memory": 1000, "pods": 3})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
+from kubectl_eksdoc.core.rules.cordon import not_ready_after_s
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.core.rules.waiting import End, Limits, Pause, Unreadable, Waiting, look, pause
+from kubectl_eksdoc.core.rules.disruption_targets import End, Limits, Pause, Unreadable, Waiting, look, pause
 from tests.builders import NOW, a_pod, ago
 
 ONE, TWO = a_pod("web-1"), a_pod("web-2")

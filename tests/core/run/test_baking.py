@@ -11,9 +11,9 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
-from kubectl_eksdoc.core.run.baking import Bake, bake_of
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.patience import Bake, bake_of
 from kubectl_eksdoc.core.run.remaining import Remaining
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import standing

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.foreign_drains import SIGNS, Sign
+from kubectl_eksdoc.core.rules.cordon import SIGNS, Sign
 from kubectl_eksdoc.core.rules.news import NodeIs, PodGone
 from kubectl_eksdoc.core.run.chronicle import ENDS, Aimed, Chronicle, NodeCourse, NodeState, PodState, aimed_by
 from kubectl_eksdoc.core.run.engine import Engine

@@ -11,8 +11,8 @@ from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.pods import Volume, VolumeKind
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.rules.news import Attached, Found, News, NodeIs
+from kubectl_eksdoc.core.run.acting import FORCED_S
 from kubectl_eksdoc.core.run.board import APART_S, THE_RUN
-from kubectl_eksdoc.core.run.detaching import FORCED_S
 from kubectl_eksdoc.core.run.moments import Happened
 from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
 from tests.core.run.driving import Driven

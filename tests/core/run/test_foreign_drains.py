@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model.acts import Evict
 from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
 from kubectl_eksdoc.core.model.workloads import RebootLock
-from kubectl_eksdoc.core.rules.foreign_drains import SIGNS, Mark, Sign, as_nobodys, foreign_drain
+from kubectl_eksdoc.core.rules.cordon import SIGNS, Mark, Sign, as_nobodys, foreign_drain
 from kubectl_eksdoc.core.rules.news import NodeIs, PodGone, PodIs
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import AllNodes, Answered, News, NodeIs
 from kubectl_eksdoc.core.run.board import THE_RUN
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.protecting import EMPTY, JOINED, why_protected
+from kubectl_eksdoc.core.run.replacements import EMPTY, JOINED, why_protected
 from kubectl_eksdoc.core.run.tries import AGAIN_S, TRIES
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, pods
 from tests.core.plan.drain.planning import WEB

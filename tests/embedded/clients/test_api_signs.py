@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -21,7 +21,7 @@ from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Clockwork, Scaled, Server, serving
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 
 CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
 START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)

@@ -28,7 +28,7 @@ from kubectl_eksdoc.core.plan.dns.judging.configured import (
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending, ending
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
-from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
+from kubectl_eksdoc.core.rules.cordon import not_ready_after_s
 
 # In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
 #

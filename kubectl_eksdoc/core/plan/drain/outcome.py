@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
+from kubectl_eksdoc.core.plan.drain.policy import EVICTED, Manner
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 
 

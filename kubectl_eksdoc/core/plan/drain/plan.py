@@ -9,21 +9,19 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, Subject, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
-from kubectl_eksdoc.core.plan.drain.choice.choosing import settled
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
+from kubectl_eksdoc.core.plan.drain.choice import Chosen, settled
 from kubectl_eksdoc.core.plan.drain.duration import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.estimate import estimate
 from kubectl_eksdoc.core.plan.drain.duration.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
-from kubectl_eksdoc.core.plan.drain.order.outages import outages
-from kubectl_eksdoc.core.plan.drain.order.reasons import evictions
+from kubectl_eksdoc.core.plan.drain.landing import places, preempting
+from kubectl_eksdoc.core.plan.drain.nodes import natural
+from kubectl_eksdoc.core.plan.drain.order.forced import evictions, outages
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
-from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement
 from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 
@@ -66,7 +64,7 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
-                    *pushed_out.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
+                    *preempting.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
                     *slow_nodes.findings(timed.slow_nodes if timed else ()),
                 )
             )

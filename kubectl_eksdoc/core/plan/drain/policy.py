@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import Enum
+from math import cos, log, pi, sin, sqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.core.model.options import (
     CODES,
@@ -25,8 +27,9 @@ from kubectl_eksdoc.core.model.options import (
     option,
     pairs,
 )
+from kubectl_eksdoc.core.model.workloads import Workload
 
-if TYPE_CHECKING:  # help must not pay for facts
+if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.budgets import Amount
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.core.model.selectors import Selector
@@ -308,3 +311,54 @@ class DrainPolicy:
     def grace_of(self, pod: Pod) -> int:
         """Seconds `pod` gets to stop: as the user says, else its own."""
         return pod.grace_seconds if self.grace_seconds is None else self.grace_seconds
+
+
+# Chance that is the same on every machine and at every time: it follows from a seed and a counter alone.
+
+
+_WORD = (1 << 64) - 1
+_HALF = (1 << 32) - 1
+_TURN = 2.0 * pi
+
+
+def chance(seed: int, i: int) -> float:
+    """From 0 to 1, the same for the same numbers."""
+    return _word(seed, i) / _WORD
+
+
+def two_normals(seed: int, i: int) -> tuple[float, float]:
+    """Two independent draws with mean 0 and standard deviation 1 (G. E. P. Box and M. E. Muller, 1958)."""
+    word = _word(seed, i)
+    far, angle = sqrt(-2.0 * log(((word >> 32) + 1) / (_HALF + 1))), _TURN * (word & _HALF) / (_HALF + 1)
+    return far * cos(angle), far * sin(angle)
+
+
+def _word(seed: int, i: int) -> int:
+    """64 bits (SplitMix64, G. L. Steele et al., OOPSLA 2014)."""
+    z = ((seed << 32) + (i + 1) * 0x9E3779B97F4A7C15) & _WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    return z ^ (z >> 31)
+
+
+# How a pod leaves its node: evicted, replaced by a rollout, deleted, or only waited for.
+
+
+class Means(str, Enum):
+    EVICTION = "eviction"
+    RESTART = "restart"  # its Deployment is restarted: the new pod is Ready before this one stops
+    DELETION = "deletion"  # past its budget, because the user named it
+    PATIENCE = "patience"  # it is waited for, and never asked to go
+
+
+class Manner(NamedTuple):
+    """`waits_s`: so long from the begin of its node on it may end by itself before it is asked to go. `restarts`: that
+    is restarted; None otherwise."""
+
+    means: Means = Means.EVICTION
+    waits_s: float = 0.0
+    restarts: Workload | None = None
+
+
+EVICTED = Manner()
+"""As most pods go."""

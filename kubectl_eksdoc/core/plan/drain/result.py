@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.findings import Finding, Status, Subject
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
+from kubectl_eksdoc.core.plan.drain.choice import Tried
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
-from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, Target
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Means
 
 
 @dataclass(frozen=True, slots=True)

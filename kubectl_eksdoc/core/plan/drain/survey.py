@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
 from kubectl_eksdoc.core.plan.drain.nodes import doubtful, refusal
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.rules.foreign_drains import by_locks
+from kubectl_eksdoc.core.rules.cordon import by_locks
 from kubectl_eksdoc.core.rules.guards import Guards, matching
 from kubectl_eksdoc.core.rules.replacement import Backends, Scales, needed_backends
 

@@ -15,12 +15,11 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.choice.choosing import settled, timed, waves_of, without_a_second, without_homeless
-from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN
-from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
+from kubectl_eksdoc.core.plan.drain.choice import GIVEN, settled, timed, waves_of, without_a_second, without_homeless
+from kubectl_eksdoc.core.plan.drain.landing import places, preempting
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
 from kubectl_eksdoc.core.plan.drain.order.rounds import Waves, arrange, assign, plain_limits
-from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_again
+from kubectl_eksdoc.core.plan.drain.order.strategies import Work, work_again
 from kubectl_eksdoc.core.plan.drain.plan import make_plan, put_together
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -232,7 +231,7 @@ def _blockers(changed: _Changed) -> tuple[Finding, ...]:
         *world.refused.values(),
         *changed.judgement.findings(),
         *places.findings(world, landing),
-        *pushed_out.findings(world, landing.preemption, evicted),
+        *preempting.findings(world, landing.preemption, evicted),
     )
     return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
 

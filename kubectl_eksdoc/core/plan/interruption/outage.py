@@ -28,7 +28,7 @@ from kubectl_eksdoc.core.plan.interruption.spot import (
     is_spot,
     spot_nodes,
 )
-from kubectl_eksdoc.core.rules.lost_nodes import not_ready_after_s
+from kubectl_eksdoc.core.rules.cordon import not_ready_after_s
 
 _MEDIUM = "confidence: medium"
 KARPENTER = "Karpenter"

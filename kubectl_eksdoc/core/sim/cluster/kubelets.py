@@ -12,7 +12,7 @@ from typing import Protocol
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.kubelet_admission import Rejected, rejected
+from kubectl_eksdoc.core.rules.disruption_targets import Rejected, rejected
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, Facts, Registry, condition, with_condition
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, cordoned, surged
 from kubectl_eksdoc.core.plan.drain.landing.places import adds
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
-from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_of
+from kubectl_eksdoc.core.plan.drain.order.strategies import Work, work_of
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods

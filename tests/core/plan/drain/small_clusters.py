@@ -14,8 +14,7 @@ from kubectl_eksdoc.core.model.placement import HostPort, Placement, PodTerm, Re
 from kubectl_eksdoc.core.model.pods import Pod, Toleration
 from kubectl_eksdoc.core.model.selectors import from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
-from kubectl_eksdoc.core.plan.drain.choice.choosing import choose
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
+from kubectl_eksdoc.core.plan.drain.choice import Chosen, choose
 from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ORDERS, ZONE, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods

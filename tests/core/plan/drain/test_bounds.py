@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, binding, bounds, gap
-from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s
-from kubectl_eksdoc.core.plan.drain.duration.relaxing import relaxations
+from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import relaxations
+from kubectl_eksdoc.core.plan.drain.duration.timing import Job, chain_s
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate

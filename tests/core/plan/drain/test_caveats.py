@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
+from kubectl_eksdoc.core.plan.drain.duration.estimate import caveats
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
 from tests.builders import a_cluster, a_node, a_pod, pods

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, Waves, arrange, task_of
-from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
-from kubectl_eksdoc.core.plan.drain.order.waves import in_waves
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, Waves, arrange, in_waves, task_of
+from kubectl_eksdoc.core.plan.drain.order.strategies import soonest_first
 from kubectl_eksdoc.core.plan.drain.policy import ALL
 from tests.builders import a_pod
 

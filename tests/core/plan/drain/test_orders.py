@@ -14,16 +14,14 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials
+from kubectl_eksdoc.core.plan.drain.choice import Trial, Trials
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
-from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
-from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME, Trait, given, varied
-from kubectl_eksdoc.core.plan.drain.order.tasks import work_of
-from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of, generations, in_waves
+from kubectl_eksdoc.core.plan.drain.nodes import natural
+from kubectl_eksdoc.core.plan.drain.order.rounds import at_once, domains_of, generations, in_waves
+from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME, Trait, given, soonest_first, varied, work_of
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import survey
-from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods
 from tests.builders import ago
 from tests.core.plan.drain.small_clusters import a_policy, a_small_node, chosen_of, small, targets_of

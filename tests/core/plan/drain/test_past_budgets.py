@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import check_deleted
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Means
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import check_deleted
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, pods
 from tests.core.plan.drain.planning import codes, finding, headroom, plan_of, target, verdict_of

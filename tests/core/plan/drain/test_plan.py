@@ -16,10 +16,9 @@ from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Taint
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.drain.nodes import remarks
+from kubectl_eksdoc.core.plan.drain.nodes import remarks, select
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import Scales

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.plan.drain.chance import chance, two_normals
 from kubectl_eksdoc.core.plan.drain.duration.quantiles import (
     ALONE,
     FEWEST_RUNS,
@@ -21,7 +20,7 @@ from kubectl_eksdoc.core.plan.drain.duration.quantiles import (
     Quantiles,
     quantiles,
 )
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, chance, two_normals
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate

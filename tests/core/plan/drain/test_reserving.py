@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import Placement, PodTerm, Requests
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import from_parts
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
+from kubectl_eksdoc.core.plan.drain.choice import Chosen
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.reserving import TOO_LATE
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict

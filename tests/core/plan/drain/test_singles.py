@@ -17,11 +17,10 @@ from kubectl_eksdoc.core.model.placement import HostPort, Placement, PodTerm, Re
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.selectors import from_parts
 from kubectl_eksdoc.core.model.storage import Claim, StorageClass
-from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, settled
-from kubectl_eksdoc.core.plan.drain.manners import Means
+from kubectl_eksdoc.core.plan.drain.choice import choose, settled
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Means
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import judge_pods

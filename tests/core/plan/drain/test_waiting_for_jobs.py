@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import EVICTED, DrainPolicy, Manner, Means
 from tests.builders import a_cluster, a_job, a_node, a_pod, pods
 from tests.core.plan.drain.planning import WEB, finding, plan_of, verdict_of
 

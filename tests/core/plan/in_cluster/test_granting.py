@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.in_cluster import granted
-from kubectl_eksdoc.core.rules.role_rules import rules
+from kubectl_eksdoc.core.rules.pod_security import rules
 from tests.core.plan.in_cluster.errands import an_errand
 
 METRICS = Resource("", "/metrics", namespaced=False)

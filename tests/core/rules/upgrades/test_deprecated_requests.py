@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import (
     deprecated_requests,
 )
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse, text
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, text
 
 BUDGETS = DeprecatedRequest("policy", "v1beta1", "poddisruptionbudgets", "", "1.25")
 AS_SERVED = (

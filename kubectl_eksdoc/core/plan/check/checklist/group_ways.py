@@ -24,7 +24,7 @@ from kubectl_eksdoc.core.plan.check.checks.grouped import Group
 from kubectl_eksdoc.core.plan.check.checks.node_images import own_image
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.core.plan.check.wording import listed
-from kubectl_eksdoc.core.plan.drain.handoff.instead import STOP
+from kubectl_eksdoc.core.plan.drain.handoff.owners import STOP
 from kubectl_eksdoc.core.rules.upgrades.amis import AMIS, Change, Family, Way, family_of_os, way_to
 
 _UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")

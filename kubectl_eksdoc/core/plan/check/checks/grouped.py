@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.check.wording import listed, number
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.plan.drain.nodes import natural
 
 _KINDS = {
     NodeOwner.MANAGED: "Nodegroup",

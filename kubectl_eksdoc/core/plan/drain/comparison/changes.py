@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, TargetOutline
+from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Promise, TargetOutline
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.earlier import FindingOutline
+from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.since.changes import Asked, Since
+from kubectl_eksdoc.errors import Drifted
 
 Value: TypeAlias = int | float | str | None
 """A figure of one plan; None where it has none."""
@@ -143,3 +148,113 @@ class Comparison:
     def nothing_differs(self) -> bool:
         differing = (self.read_before, self.read_now, self.asked, self.targets, self.budgets, self.findings)
         return not any(differing) and not any(figure.differs for figure in self.figures)
+
+
+# Whether the world is still what a plan was read for: if it is not, nothing of that plan may be done.
+#
+# Pods come and go in any cluster. What is the same decision is no drift: a pod that has gone, or one that its owner
+# made in place of others that the plan evicts. Everything else is another plan than the one that was read.
+
+
+_MOST_NAMES = 5
+
+
+def promise_of(plan: DrainPlan) -> Promise:
+    """What a reader of this plan knows of what will be done."""
+    return Promise(
+        {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
+        {
+            e.pod.uid: (e.pod.key, e.pod.owner.uid if e.pod.owner is not None else "", e.manner.means.value)
+            for e in plan.evictions
+        },
+        {headroom.budget.key: headroom.verdict.value for headroom in plan.budgets},
+        frozenset(finding.code.name for finding in plan.findings if finding.status is Status.UNKNOWN),
+    )
+
+
+def check_drift(read: Promise, plan: DrainPlan, since: str, next_step: str) -> None:
+    """`since` what time (``the plan was shown``), and what to do instead, a sentence.
+
+    Raises:
+        Drifted: what this plan would do is not what was read.
+    """
+    differs = drift(read, promise_of(plan))
+    if differs:
+        said = "\n".join(f"- {each}" for each in differs)
+        raise Drifted(f"the cluster has changed since {since}", f"{said}\nNothing was done. {next_step}")
+
+
+def drift(read: Promise, now: Promise) -> tuple[str, ...]:
+    """A sentence without its full stop for everything that is another decision now; none where nothing is."""
+    return (*_nodes(read, now), *_pods(read, now), *_manners(read, now), *_budgets(read, now), *_unknown(read, now))
+
+
+def _nodes(read: Promise, now: Promise) -> Iterator[str]:
+    for name in sorted(read.nodes.keys() | now.nodes.keys()):
+        if name not in now.nodes:
+            yield f"node {name} is not there any more, or not selected"
+        elif name not in read.nodes:
+            yield f"node {name} is selected and was not in the plan"
+        elif read.nodes[name][0] != now.nodes[name][0]:
+            yield f"node {name} is another one than in the plan: its uid differs"
+        elif read.nodes[name][1] != now.nodes[name][1]:
+            yield f"node {name} was {read.nodes[name][1]} and is {now.nodes[name][1]} now"
+
+
+def _pods(read: Promise, now: Promise) -> Iterator[str]:
+    owners = {owner for _, owner, _ in read.evicted.values()} - {""}
+    new = sorted(key for uid, (key, owner, _) in now.evicted.items() if uid not in read.evicted and owner not in owners)
+    if new:
+        more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
+        what = "a pod that the plan does not evict" if len(new) == 1 else "pods that the plan does not evict"
+        yield f"{what} would be evicted: {', '.join(new[:_MOST_NAMES])}{more}"
+
+
+def _manners(read: Promise, now: Promise) -> Iterator[str]:
+    for uid in sorted(read.evicted.keys() & now.evicted.keys(), key=lambda each: now.evicted[each]):
+        key, _, means = now.evicted[uid]
+        if read.evicted[uid][2] != means:
+            yield f"{key} was to go by {read.evicted[uid][2]} and goes by {means} now"
+
+
+def _budgets(read: Promise, now: Promise) -> Iterator[str]:
+    """One that has pods on the targets no more may be gone with them, which is no drift."""
+    for key in sorted(read.budgets.keys() & now.budgets.keys()):
+        if read.budgets[key] != now.budgets[key]:
+            yield f"budget {key} was {read.budgets[key]} and is {now.budgets[key]} now"
+    for key in sorted(now.budgets.keys() - read.budgets.keys()):
+        yield f"budget {key} guards pods on the targets and was not in the plan"
+
+
+def _unknown(read: Promise, now: Promise) -> Iterator[str]:
+    for code in sorted(now.unknown - read.unknown):
+        yield f"{code} cannot be judged any more"
+
+
+# Whether a plan of a cluster that was read anew would be the plan that there is.
+
+
+def unchanged(before: Cluster, after: Cluster) -> bool:
+    """Whether all facts are the same that a plan may rest on: not when they were read, and not when a lock was renewed.
+
+    While pods are being deleted, time itself is such a fact.
+    """
+    if _passes(before) or _passes(after) or _spared(before) != _spared(after):
+        return False
+    return _timeless(before, after) == after
+
+
+def _timeless(before: Cluster, after: Cluster) -> Cluster:
+    renewed = {(lease.namespace, lease.name): lease.renewed_at for lease in after.leases}
+    leases = tuple(replace(each, renewed_at=renewed.get((each.namespace, each.name))) for each in before.leases)
+    return replace(before, observed_at=after.observed_at, leases=leases)
+
+
+def _passes(cluster: Cluster) -> bool:
+    leaving = any(pod.deletion_deadline is not None for pod in cluster.pods)
+    return leaving or any(lock.until is not None for each in cluster.workloads for lock in each.reboot_locks)
+
+
+def _spared(cluster: Cluster) -> list[str]:
+    """Some are to be left alone only for so long."""
+    return [pod.uid for pod in cluster.pods if pod.annotations and pod.protected_at(cluster.observed_at)]

@@ -3,30 +3,213 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
-from kubectl_eksdoc.core.model.baseline import Baseline, Outline
+from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.core.model.findings import Status, Subject
 from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     BudgetChange,
+    Change,
     Comparison,
     Figure,
+    FindingChange,
     Measure,
     TargetChange,
     Value,
 )
-from kubectl_eksdoc.core.plan.drain.comparison.findings import finding_changes
-from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
-from kubectl_eksdoc.core.plan.drain.comparison.sight import sight
-from kubectl_eksdoc.core.plan.drain.comparison.since import findings_since_then
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.nodes import natural
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.plan.since.changes import asked_differently
-from kubectl_eksdoc.core.plan.since.side import Sameness, kinship
+from kubectl_eksdoc.core.plan.since.changes import Asked, Since, asked_differently, rank
+from kubectl_eksdoc.core.plan.since.comparing import findings_since
+from kubectl_eksdoc.core.plan.since.side import Of, Sameness, Scope, Side, kinship, needs_of, read_of, uids_of
 from kubectl_eksdoc.errors import BaselineError
+
+# A plan just made, reduced to the same outline that a saved one is read as.
+
+
+_DECIMALS = 3
+"""A saved plan holds seconds to the millisecond."""
+
+
+def outline(plan: DrainPlan) -> Outline:
+    """Equal to what the plan's own document is read as."""
+    return Outline(
+        targets=tuple(TargetOutline(t.node.name, t.verdict.value, t.why) for t in plan.targets),
+        budgets=tuple(BudgetOutline(h.budget.key, h.verdict.value, h.per_round) for h in plan.budgets),
+        findings=tuple(FindingOutline(f.code.name, f.subject, f.severity, f.status, f.message) for f in plan.findings),
+        evictions=len(plan.evictions),
+        left=len(plan.left),
+        rounds=plan.rounds,
+        waves=len({t.wave for t in plan.targets if t.wave}),
+        times=_times(plan.estimate),
+        stops=frozenset((code, row.node) for row in plan.left for code in row.codes),
+    )
+
+
+def _times(estimate: Estimate | None) -> TimesOutline | None:
+    if estimate is None:
+        return None
+    binds = estimate.bounds[0] if estimate.bounds else None
+    return TimesOutline(
+        p50_s=round(estimate.p50_s, _DECIMALS),
+        p95_s=round(estimate.p95_s, _DECIMALS),
+        peak_away=estimate.peak_away,
+        bound_s=round(estimate.least[0].seconds, _DECIMALS) if estimate.least else None,
+        binds=f"{binds.name.value} {binds.subject}".rstrip() if binds is not None else "",
+        gap=estimate.gap,
+    )
+
+
+# What a plan could judge: that it does not have a finding of another plan means something only where it could look.
+
+
+_NEEDS = needs_of(Code.of_area("drain"))
+_CLUSTER = "Cluster"
+"""The kind of subject of a question that could not be answered for any object."""
+
+_NODE = "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """`read` are the kinds that were known, `unanswered` the codes that stayed open for the whole cluster.
+
+    `open_nodes` are the targets that could not be judged; `nodes` are those on which a code is about some pod.
+    """
+
+    read: frozenset[str]
+    unanswered: frozenset[str]
+    open_nodes: frozenset[str]
+    nodes: Mapping[str, frozenset[str]]
+
+    def lacks(self, finding: FindingOutline, other: Sight) -> bool:
+        """True when this plan could not judge what the plan of `other`, which has `finding`, could."""
+        subject = finding.subject
+        if subject.kind == _CLUSTER and finding.status is Status.UNKNOWN:
+            return False  # it is the open question itself
+        needs = _NEEDS.get(finding.code, frozenset())
+        on = {subject.name} if subject.kind == _NODE else other.nodes.get(finding.code, frozenset())
+        return (
+            finding.code in self.unanswered
+            or bool((needs & other.read) - self.read)
+            or bool(self.open_nodes & (on - other.open_nodes))
+        )
+
+
+def sight(plan: Outline, read: frozenset[str]) -> Sight:
+    nodes: dict[str, set[str]] = {}
+    for code, node in plan.stops:
+        nodes.setdefault(code, set()).add(node)
+    return Sight(
+        read=read,
+        unanswered=frozenset(
+            f.code for f in plan.findings if f.status is Status.UNKNOWN and f.subject.kind == _CLUSTER
+        ),
+        open_nodes=frozenset(t.name for t in plan.targets if t.verdict == TargetVerdict.UNKNOWN.value),
+        nodes={code: frozenset(names) for code, names in nodes.items()},
+    )
+
+
+# Findings that came, went or changed, by code and subject: their messages hold numbers that change by the hour.
+
+
+_Key: TypeAlias = tuple[str, Subject]
+
+_CHANGES = {change: place for place, change in enumerate(Change)}
+
+
+def finding_changes(
+    before: Iterable[FindingOutline], now: Iterable[FindingOutline], sight_then: Sight, sight_now: Sight
+) -> tuple[tuple[FindingChange, ...], int]:
+    """What differs, and how many findings do not. New ones first, worst first among those of one kind."""
+    then, here = _worst(before), _worst(now)
+    changes = []
+    for key in then.keys() | here.keys():
+        old, new = then.get(key), here.get(key)
+        if old is not None and new is not None:
+            if rank(old) != rank(new):
+                changes.append(FindingChange(Change.CHANGED, old, new))
+        elif new is not None:
+            unseen = sight_then.lacks(new, sight_now)
+            changes.append(FindingChange(Change.NOT_JUDGED_BEFORE if unseen else Change.NEW, None, new))
+        elif old is not None:
+            unseen = sight_now.lacks(old, sight_then)
+            changes.append(FindingChange(Change.NOT_JUDGED_NOW if unseen else Change.GONE, old, None))
+    return tuple(sorted(changes, key=_order)), len(then.keys() | here.keys()) - len(changes)
+
+
+def _worst(findings: Iterable[FindingOutline]) -> dict[_Key, FindingOutline]:
+    """One finding for each code and subject: of several the worst."""
+    found: dict[_Key, FindingOutline] = {}
+    for finding in findings:
+        key = (finding.code, finding.subject)
+        if key not in found or rank(finding) < rank(found[key]):
+            found[key] = finding
+    return found
+
+
+def _order(change: FindingChange) -> tuple[object, ...]:
+    said = change.either
+    return (_CHANGES[change.change], *rank(said), said.code, said.subject.kind, str(said.subject))
+
+
+# The findings of two plans as every command tells them: what is new, what is fixed.
+
+
+_CHOOSING = frozenset({"nodes", "selector", "nodegroup", "older-than"})
+"""Options that say which nodes are meant."""
+
+
+def findings_since_then(
+    baseline: Baseline, now: Outline, sights: tuple[Sight, Sight], asked: Sequence[Asked], doubt: str
+) -> Since:
+    """`sights` are what the baseline and this plan could judge. Of the same choice of nodes, what went with a node is
+    gone; another choice has not judged what only the other one has."""
+    before, (then, here) = baseline.outline, sights
+    alike = not any(each.option in _CHOOSING for each in asked)
+    first = Side(
+        before.findings, read=then.read, scope=None if alike else _scope(before), hides=_hidden(now, then, here)
+    )
+    second = Side(
+        now.findings,
+        codes=frozenset(code.name for code in Code.of_area("drain")),
+        read=here.read,
+        scope=None if alike else _scope(now),
+        hides=_hidden(before, here, then),
+    )
+    changes, unchanged = findings_since(first, second)
+    return Since(_earlier(baseline), doubt, tuple(asked), changes, unchanged)
+
+
+def _scope(plan: Outline) -> Scope:
+    return frozenset(("Node", each.name) for each in plan.targets if each.verdict != TargetVerdict.UNKNOWN.value)
+
+
+def _hidden(other: Outline, sight: Sight, of_other: Sight) -> dict[FindingOutline, str]:
+    return {each: "what it rests on was not read" for each in other.findings if sight.lacks(each, of_other)}
+
+
+def _earlier(baseline: Baseline) -> Earlier:
+    return Earlier(
+        baseline.file,
+        baseline.identity,
+        baseline.source,
+        baseline.observed_at,
+        baseline.tool_version,
+        baseline.options,
+        baseline.read,
+        baseline.outline.findings,
+        uids=baseline.uids,
+    )
+
 
 ORDER = "order-file"
 """The option that is compared by the nodes that it names."""
@@ -134,3 +317,22 @@ def _budgets(before: Outline, now: Outline) -> Iterator[BudgetChange]:
     for key in sorted(then.keys() | here.keys()):
         if then.get(key) != here.get(key):
             yield BudgetChange(key, then.get(key), here.get(key))
+
+
+# A plan that was just made of what was read earlier, reduced to what a saved one is read as.
+#
+# Nothing of it is left out, so that it is compared as a saved plan is. It promises nothing: nobody has read it.
+
+
+def as_baseline(of: Of, cluster: Cluster, plan: DrainPlan) -> Baseline:
+    return Baseline(
+        of.file,
+        cluster.identity,
+        cluster.source,
+        cluster.observed_at,
+        of.tool_version,
+        {**of.options, **named(plan)},
+        outline(plan),
+        read_of(cluster),
+        uids_of(cluster),
+    )

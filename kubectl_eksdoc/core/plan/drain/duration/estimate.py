@@ -8,23 +8,65 @@ from dataclasses import dataclass, field, replace
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
-from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
 from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, Supply, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.quantiles import MOST_RUNS, Pace, levels, quantiles
-from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
-from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
+from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import Relaxation, relaxations, slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order
-from kubectl_eksdoc.core.plan.drain.order.tasks import Work
-from kubectl_eksdoc.core.plan.drain.order.waves import gates
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, gates
+from kubectl_eksdoc.core.plan.drain.order.strategies import Work
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, burst
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Means, burst
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.pods import ungated
 from kubectl_eksdoc.core.sim.course import Move, Moved, Reserved, Span, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
+
+# What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
+
+
+EVICTIONS_PER_SECOND = 8.0
+"""What a control plane with default limits does, roughly.
+
+Its controllers may make 20 requests a second each (pkg/controller/apis/config/v1alpha1/defaults.go); an eviction
+costs the disruption controller about two of them and the ReplicaSet controller three. EKS' settings are not known.
+"""
+
+WORTH_SAYING = 1 / 3
+"""The share of the estimate from which on the control plane's pace may decide."""
+
+
+def caveats(world: Survey, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
+    """Assumptions about evicting `pods` in `p50_s` seconds, each a clause."""
+    least_s = len(pods) / EVICTIONS_PER_SECOND
+    if least_s > WORTH_SAYING * p50_s:
+        yield (
+            f"the control plane keeps pace; one with default limits does about {EVICTIONS_PER_SECOND:g} evictions a "
+            f"second: then it takes at least {in_words(least_s)}"
+        )
+    ungated_targets = _ungated_targets(world, pods)
+    if ungated_targets:
+        are = "pod is a target" if ungated_targets == 1 else "pods are targets"
+        yield (
+            f"a load balancer's target is healthy when its pod is Ready: {ungated_targets} {are} by ip without a "
+            "readiness gate, and when the load balancer sends traffic to the new ones is not known"
+        )
+
+
+def _ungated_targets(world: Survey, pods: Sequence[Pod]) -> int:
+    """How many of `pods` get traffic straight from a load balancer that no readiness gate waits for."""
+    known: dict[object, bool] = {}
+    count = 0
+    for pod in pods:
+        if pod.namespace in world.balanced:
+            like = (pod.namespace, id(pod.labels), pod.readiness_gates)  # replicas share their labels
+            if like not in known:
+                service = ungated(world, pod)
+                known[like] = service is not None and service.ip_targets
+            count += known[like]
+    return count
+
 
 GOOD_ENOUGH = 1.02
 """An order this close to the lower bound is not improved upon."""

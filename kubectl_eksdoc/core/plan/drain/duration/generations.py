@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.placement import CPU, MEMORY, PODS
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task
-from kubectl_eksdoc.core.plan.drain.order.tasks import Work
+from kubectl_eksdoc.core.plan.drain.order.strategies import Work
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
-from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
+from kubectl_eksdoc.core.plan.drain.verdicts.filters import restarted
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.sim.course import Watched, headroom, status_writes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 
-from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.plan.drain.duration.timing import Job, chain_s, paced_s
 from kubectl_eksdoc.core.sim.course import Move, Terms, apart_s, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]

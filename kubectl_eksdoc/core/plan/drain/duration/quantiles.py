@@ -18,11 +18,11 @@ from math import inf
 from typing import NamedTuple
 from zlib import crc32
 
-from kubectl_eksdoc.core.plan.drain.chance import two_normals
-from kubectl_eksdoc.core.plan.drain.duration.longest_part import longest_part
-from kubectl_eksdoc.core.plan.drain.duration.luck import Time
+from kubectl_eksdoc.core.plan.drain.duration.bounds import longest_part
+from kubectl_eksdoc.core.plan.drain.duration.clock import Time
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import SHORTEST_STOP_S
+from kubectl_eksdoc.core.plan.drain.policy import two_normals
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Moved, Reserved, Span, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import inf
 
-from kubectl_eksdoc.core.plan.drain.duration.chains import Job
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained
+from kubectl_eksdoc.core.plan.drain.duration.timing import Job
 from kubectl_eksdoc.core.sim.course import Terms
 
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.handoff.departure import CLUSTER, REGION, Departure
-from kubectl_eksdoc.core.plan.drain.handoff.instead import compare
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
-from kubectl_eksdoc.core.plan.drain.handoff.owners import Advice, advise
+from kubectl_eksdoc.core.plan.drain.handoff.owners import Advice, advise, compare
+from kubectl_eksdoc.core.plan.drain.nodes import natural
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, SlowNode, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.targets import natural
 
 _STANDS_FOR = {
     CLUSTER: "the cluster's name",

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.landing.preempting import NOTHING, Placed, P
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
 from kubectl_eksdoc.core.plan.drain.landing.why_not import Reasons, WhyNot
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
+from kubectl_eksdoc.core.plan.drain.verdicts.filters import restarted
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
 TOO_LATE = "node(s) have a place only once pods have left nodes that are not drained"

@@ -7,17 +7,24 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import commands, kinds
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.pods import Owner, Pod, Volume, VolumeKind
+from kubectl_eksdoc.core.model.spelling import matches
+from kubectl_eksdoc.core.plan.drain.nodes import natural
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
+from kubectl_eksdoc.core.plan.drain.verdicts import filters, pods
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import finding_as_if_fixed, is_assumed_fixed
+from kubectl_eksdoc.core.plan.drain.verdicts.filters import restarted
 from kubectl_eksdoc.core.plan.drain.verdicts.remedies import for_budget, touch_budget
-from kubectl_eksdoc.core.plan.drain.verdicts.said import unknown
-from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
+from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, fold, unknown, where
 from kubectl_eksdoc.core.rules import budgets
+from kubectl_eksdoc.core.rules.budgets import SYNC_FAILED
 from kubectl_eksdoc.core.rules.evictions import Why, refused_by, uses_up
+from kubectl_eksdoc.errors import UsageError
 
 _BLOCKING = {
     BudgetVerdict.BLOCKED_FOREVER: Code.of("budget-never-allows"),
@@ -326,3 +333,115 @@ def several_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Findi
             commands.saved("pdb", drop, pod.namespace), commands.kubectl("delete", "pdb", drop, pod.namespace)
         ),
     )
+
+
+# What the rules say of pods, budgets aside: of most there is nothing to say.
+
+
+class Rules:
+    """Asks every rule about a pod. Most pods are healthy replicas, and to ask about each of them would take most of
+    the time: what does not depend on the pod itself is remembered for those like it."""
+
+    def __init__(self, world: Survey) -> None:
+        self._world = world
+        self._options = filters.options_of(world.policy)
+        self._remembered: dict[object, Told] = {}
+        self._guards_of = world.guards.known
+        served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
+        self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
+
+    def ask(self, pod: Pod) -> Told:
+        """The verdict, and everything they say; a pod that stays is asked nothing more. And the budgets that select
+        it."""
+        owner = pod.owner
+        if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in self._needed:
+            return self._ask(pod)  # one by itself
+        alike: object = (owner.uid, id(pod.labels), id(pod.tolerations), pod.phase, pod.ready)
+        if pod.volumes or pod.readiness_gates:
+            alike = alike, pod.readiness_gates, tuple([_alike(volume) for volume in pod.volumes])
+        told = self._remembered.get(alike)
+        if told is None:
+            told = self._ask(pod)
+            if self._told_of_all(pod, owner, *told[:2]):
+                self._remembered[alike] = told
+        elif pod.volumes and told[0] is not PodVerdict.STAY and pods.is_bound_to_its_node(self._world, pod) is not None:
+            told = self._ask(pod)
+        return told
+
+    def _ask(self, pod: Pod) -> Told:
+        told = filters.ask(self._world, pod, self._options)
+        verdict = fold(told)
+        if verdict is not PodVerdict.STAY:
+            more = [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
+            if more:
+                told += more
+                verdict = fold(told)
+        return verdict, tuple(told), self._guards_of(pod)
+
+    def _told_of_all(self, pod: Pod, owner: Owner, verdict: PodVerdict, told: Sequence[Said]) -> bool:
+        """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
+        made_by = self._world.workloads.get(owner.uid)
+        if pod.finished or (made_by is not None and made_by.pinned_to):
+            return False
+        return not told or (verdict is PodVerdict.STAY and all(said.finding is None for said in told))
+
+
+def _alike(volume: Volume) -> object:
+    """What the rules ask of a volume, but for the one that asks for the volumes of claims: each replica of a
+    StatefulSet has its own."""
+    return (volume.kind, "" if volume.kind is VolumeKind.CLAIM else volume.detail)
+
+
+Told = tuple[PodVerdict, tuple[Said, ...], tuple[Budget, ...]]
+"""The worst of what is said, all of it, and the budgets that select the pod."""
+
+
+# Pods that the user named to be deleted past their budgets (``--delete-past-budget``): what that costs is said.
+
+
+def past_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Said:
+    """`pod`, which one of `guards` does not let go, or all of them together, is deleted all the same."""
+    costs = "; ".join(_cost(survey, budget) for budget in guards)
+    message = f"it is deleted past {_named(guards)}, because --delete-past-budget names it: {costs}"
+    finding = Finding(
+        Code.of("past-budget"),
+        Severity.HIGH,
+        Status.PASS,
+        Subject("Pod", pod.name, pod.namespace),
+        message,
+        (where(pod),),
+        (Remedy("Agree on the moment with its owners: the budget is their word, and nobody else is asked."),),
+    )
+    return Said(PodVerdict.EVICT, message, Code.of("past-budget"), finding, finding.remedy, Manner(Means.DELETION))
+
+
+def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:
+    """
+    Raises:
+        UsageError: a pod that is to be deleted past its budget does not exist.
+    """
+    known = {pod.key for pod in cluster.pods} if policy.delete_past_budget else set()
+    missing = sorted(policy.delete_past_budget - known, key=natural)
+    if missing:
+        close = matches(missing[0], known)
+        hint = f"close to it: {', '.join(close)}" if close else "see what there is: kubectl get pods -A"
+        raise UsageError(f"--delete-past-budget names {missing[0]}, and there is no such pod", hint)
+
+
+def _cost(survey: Survey, budget: Budget) -> str:
+    """How many healthy pods are left once all that are named have gone, of how many that are wanted."""
+    if budget.condition_reason == SYNC_FAILED:
+        return f"how many pods {budget.key} wants is not known, its controller cannot compute it"
+    going = sum(
+        pod.ready and pod.key in survey.policy.delete_past_budget
+        for pod in survey.guards.pods(budget)
+        if pod.node in survey.pods_on and not pod.deleting
+    )
+    status = budget.status
+    are = "is" if (left := max(0, status.current - going)) == 1 else "are"
+    return f"{left} of {status.expected} {are} healthy then, {budget.key} wants {status.desired}"
+
+
+def _named(guards: Sequence[Budget]) -> str:
+    keys = " and ".join(budget.key for budget in guards)
+    return f"its budget {keys}" if len(guards) == 1 else f"its budgets {keys}"

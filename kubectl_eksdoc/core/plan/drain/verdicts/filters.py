@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import commands, kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import kubectl, saved
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
-from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.model.nodes import HOSTNAME
+from kubectl_eksdoc.core.model.pods import Owner, Pod, VolumeKind
+from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks, stays, where
 from kubectl_eksdoc.core.rules import drain_filters
 from kubectl_eksdoc.core.rules.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
+from kubectl_eksdoc.core.rules.scheduling.pod_affinity import resolved
 
 STUCK_AFTER = timedelta(seconds=60)
 """Past its deletion deadline by this much a pod is stuck, as Karpenter counts (terminator: IsStuckTerminating)."""
@@ -178,3 +181,150 @@ def _empty_dirs(pod: Pod) -> str:
             limit = f", up to {volume.size_limit}" if volume.size_limit else ""
             parts.append(f"{volume.name} ({medium}{limit})")
     return ", ".join(parts)
+
+
+# How to give a workload more replicas, or move it whole, for as long as a drain takes: who decides, and by what.
+
+
+SCALED_BY_HAND = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+
+
+def more(survey: Survey, pod: Pod, wanted: int, why: str) -> Remedy | None:
+    """Raise the number of `pod`'s replicas to `wanted`; `why` ends the sentence. None where nobody keeps a number.
+
+    Whoever decides is addressed: the autoscaler, the controller behind a ReplicaSet, else the workload itself.
+    """
+    owner = survey.top_owner(pod)
+    if owner is None or (owner.group, owner.kind) in (("batch", "Job"), ("apps", "DaemonSet"), ("", "Node")):
+        return None
+    scaler = survey.autoscalers.get((pod.namespace, owner.kind, owner.name))
+    if scaler is not None and scaler.minimum < wanted:
+        spec = f'{{"spec": {{"minReplicas": {wanted}, "maxReplicas": {max(wanted, scaler.maximum)}}}}}'
+        return Remedy(
+            f"Raise the minimum of autoscaler {scaler.name} to {wanted}{why} (put them back afterwards: minimum "
+            f"{scaler.minimum}, maximum {scaler.maximum}).",
+            commands.patch("hpa", scaler.name, pod.namespace, spec),
+        )
+    top = survey.workloads.get(owner.uid)
+    if top is None or top.kind not in SCALED_BY_HAND:
+        return Remedy(
+            f"Have {owner.kind} {owner.name} run {wanted} replicas, by its own means{why} (and back afterwards); a "
+            f"scale of what it made is undone.{_perhaps_undone(survey)}",
+            commands.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
+        )
+    return Remedy(
+        f"Scale {top.kind} {top.name} from {top.replicas} to {wanted} for the drain (and back afterwards)"
+        f"{why}.{_perhaps_undone(survey, top)}",
+        commands.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
+    )
+
+
+def restart(top: Workload) -> Remedy | None:
+    """Move all its pods by a rollout; None where that cannot be done, or takes all of them away at once."""
+    if top.kind != "Deployment" or top.paused or not (top.surges or top.rollout_unavailable < top.replicas):
+        return None
+    away = top.rollout_unavailable
+    if away == 0:
+        meanwhile = "new pods are Ready elsewhere before old ones stop"
+    else:
+        meanwhile = f"its strategy lets {away} of its {top.replicas} pods be away meanwhile"
+    return Remedy(
+        f"Once the nodes are cordoned, restart the rollout: {meanwhile}, and budgets do not hold a rollout back.",
+        commands.shell("kubectl", "rollout", "restart", f"deployment/{top.name}", "-n", top.namespace),
+    )
+
+
+def word_of(owner: Owner) -> str:
+    """How kubectl is told its kind: ``deployment``, ``rollout.argoproj.io``."""
+    return commands.resource_word(owner.kind, owner.group)
+
+
+def _perhaps_undone(survey: Survey, top: Workload | None = None) -> str:
+    said = ""
+    if top is not None and top.owner is not None:
+        said += f" {top.owner.kind} {top.owner.name} made it and may undo that."
+    if survey.cluster.unread(kinds.AUTOSCALERS):
+        said += " Whether an autoscaler would undo that is not known: horizontalpodautoscalers were not read."
+    return said
+
+
+# Single replicas that a rollout replaces (``--surge-singles``): the new one is Ready before the old one stops.
+#
+# A rollout deletes pods and evicts none, so that budgets do not hold it back; this one takes none of them away either.
+# Source: pkg/controller/deployment/rolling.go, Kubernetes v1.36.
+
+
+def single_of(survey: Survey, pod: Pod) -> Workload | None:
+    """The workload whose only replica this is, None where it wants more of them, or is not known."""
+    top, owner = survey.top_of(pod), survey.top_owner(pod)
+    if top is None or owner is None or top.kind not in SCALED_BY_HAND:
+        return None
+    wanted = top.replicas if top.uid == owner.uid else survey.wanted_by.get(owner.uid, top.replicas)
+    return top if wanted == 1 else None
+
+
+def restarted(survey: Survey, pod: Pod) -> Workload | None:
+    """The Deployment that is restarted in place of an eviction of `pod`; None where it is evicted."""
+    if not survey.policy.surge_singles or pod.finished or pod.deletion_deadline is not None:
+        return None
+    top = single_of(survey, pod)
+    return top if top is not None and not why_not(survey, pod, top) else None
+
+
+def why_not(survey: Survey, pod: Pod, top: Workload) -> str:
+    """Why no rollout of `top` replaces its only pod without downtime, as a clause; "" if one does."""
+    owner = survey.top_owner(pod)
+    if top.kind == "StatefulSet":
+        return "a StatefulSet starts the new pod only after the old one is gone"
+    if top.kind != "Deployment" or owner is None or owner.uid != top.uid:
+        kind, name = (owner.kind, owner.name) if owner is not None else (top.kind, top.name)
+        return f"{kind} {name} is no Deployment, so no rollout starts a second pod"
+    if top.paused:
+        return "its Deployment is paused"
+    if not top.surges:
+        return "its strategy starts no new pod before the old one stops (Recreate, or maxSurge 0)"
+    if top.rollout_unavailable:
+        return "its strategy may take its only pod away before the new one is Ready (maxUnavailable 1)"
+    if pod.uid in survey.no_second:
+        return "no node has a place for a second one while it is there"
+    if not pod.ready:
+        return "it is not Ready, and whether a new pod would be is not known"
+    return _held_by_a_volume(survey, pod) or _alone_by_its_own_rule(survey, pod)
+
+
+def advice(survey: Survey, pod: Pod) -> Remedy | None:
+    """Have the drain restart it; None where it does, or nothing would come of that."""
+    top = single_of(survey, pod)
+    if top is None or survey.policy.surge_singles or why_not(survey, pod, top):
+        return None
+    return Remedy("Have the drain do that: plan with --surge-singles.")
+
+
+def _held_by_a_volume(survey: Survey, pod: Pod) -> str:
+    """A volume that one node at a time may use: the new pod would wait for it until the old one is gone."""
+    for volume in pod.volumes:
+        if volume.kind is VolumeKind.AWS_EBS:
+            return f"its EBS volume {volume.detail} is attached to one node at a time: the new pod would wait for it"
+        if volume.kind is VolumeKind.CLAIM:
+            claim = survey.claims.get(f"{pod.namespace}/{volume.detail}")
+            if claim is None and survey.cluster.unread(kinds.CLAIMS):
+                return "whether a second node may use its volumes is not known: persistentvolumeclaims were not read"
+            if claim is None or not claim.shared:
+                return f"claim {volume.detail} is for one node at a time: the new pod would wait for the volume"
+    return ""
+
+
+def _alone_by_its_own_rule(survey: Survey, pod: Pod) -> str:
+    """Anti-affinity against its own kind, where all nodes it could go to are in one place with it."""
+    for term in pod.placement.anti_affinity:
+        key, namespaces, by_labels, selector = resolved(term, pod.namespace, pod.labels)
+        itself = selector.matches(pod.labels) and (pod.namespace in namespaces or by_labels is not None)
+        if not itself or key == HOSTNAME:
+            continue
+        here = next((node for node in survey.targets if node.name == pod.node), None)
+        if here is None or key not in here.labels:
+            continue
+        others = (n for n in survey.cluster.nodes if n.name not in survey.pods_on and not n.unschedulable)
+        if all(node.labels.get(key) == here.labels[key] for node in others):
+            return f"its own anti-affinity lets no second one beside it, and all other nodes have the same {key}"
+    return ""

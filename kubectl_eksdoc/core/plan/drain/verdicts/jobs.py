@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Job
-from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
+from kubectl_eksdoc.core.plan.drain.policy import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks, where
 

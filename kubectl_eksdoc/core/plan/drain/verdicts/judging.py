@@ -15,16 +15,14 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.core.plan.drain.policy import EVICTED, Manner
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import pods
-from kubectl_eksdoc.core.plan.drain.verdicts.asking import Rules
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import as_if_fixed
-from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, judge, several_budgets
-from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import past_budgets
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, Rules, judge, past_budgets, several_budgets
+from kubectl_eksdoc.core.plan.drain.verdicts.filters import restarted
 from kubectl_eksdoc.core.plan.drain.verdicts.said import MAX_EVIDENCE, Said, cannot_tell, fold, unknown
-from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 
 HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 """The verdicts of pods for which their node is not drained."""

@@ -14,10 +14,10 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Subjec
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.manners import Manner, Means
+from kubectl_eksdoc.core.plan.drain.nodes import natural
+from kubectl_eksdoc.core.plan.drain.policy import Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import Balanced, Survey
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging
+from kubectl_eksdoc.core.plan.drain.verdicts import filters
 from kubectl_eksdoc.core.plan.drain.verdicts.jobs import loses_work, wait_for_job
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks
 from kubectl_eksdoc.core.plan.drain.verdicts.said import where as where
@@ -69,7 +69,7 @@ def _keep_away(survey: Survey, pod: Pod) -> Remedy:
         )
     return Remedy(
         "Change the template so that a cordon keeps it away (remove the toleration, or spec.nodeName).",
-        kubectl("edit", copies.word_of(owner), owner.name, pod.namespace),
+        kubectl("edit", filters.word_of(owner), owner.name, pod.namespace),
         When.TOMORROW,
     )
 
@@ -81,11 +81,11 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
     unread = _unread_owner(survey, pod, Code.of("single-replica"), "whether a workload has a single replica")
     if unread is not None:
         return unread
-    top = surging.single_of(survey, pod)
+    top = filters.single_of(survey, pod)
     if top is None:
         return None
     subject, message = survey.owner_subject(pod), "its only replica is on a target: "
-    if surging.restarted(survey, pod) is not None:
+    if filters.restarted(survey, pod) is not None:
         message += "it is restarted (--surge-singles), so that the new pod is Ready elsewhere before this one stops"
         back = Remedy(
             "Way back, with one more new pod.", kubectl("rollout undo", "deployment", top.name, top.namespace)
@@ -94,7 +94,7 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
         return replace(said, manner=Manner(Means.RESTART, restarts=top))
     message += "its eviction is downtime until the replacement is Ready"
     if survey.policy.surge_singles and pod.phase == "Running":
-        message += f"; it is not restarted instead: {surging.why_not(survey, pod, top)}"
+        message += f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
     remedies = _without_downtime(survey, pod, top)
     return remarks(Code.of("single-replica"), Severity.MEDIUM, subject, message, where(pod), *remedies)
 
@@ -203,7 +203,7 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
 
 def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
     """Something replacements need has this one ready pod, or none is left when those go that nothing replaces."""
-    if surging.restarted(survey, pod) is not None:
+    if filters.restarted(survey, pod) is not None:
         return None  # another is Ready before it stops
     for backends in survey.needed.get(pod.uid, ()):
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
@@ -223,12 +223,12 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
 
 def _second_backend(survey: Survey, pod: Pod) -> Remedy:
     top = survey.top_of(pod)
-    if top is not None and top.kind in copies.SCALED_BY_HAND and top.replicas > 1:
+    if top is not None and top.kind in filters.SCALED_BY_HAND and top.replicas > 1:
         return Remedy(
             f"It wants {top.replicas} replicas: make another one Ready, on a node that is not drained.",
             kubectl("describe", top.kind.lower(), top.name, top.namespace),
         )
-    second = copies.more(survey, pod, 2, ", and wait until that is Ready on a node that is not drained")
+    second = filters.more(survey, pod, 2, ", and wait until that is Ready on a node that is not drained")
     return second or Remedy(
         "Run a second one on a node that is not drained, best by a Deployment of two replicas, and wait until it is "
         "Ready.",
@@ -321,11 +321,11 @@ def _unread_owner(survey: Survey, pod: Pod, code: Code, question: str) -> Said |
 
 def _without_downtime(survey: Survey, pod: Pod, top: Workload) -> tuple[Remedy, ...]:
     if top.surges and top.rollout_unavailable == 0:
-        restart = copies.restart(top)
+        restart = filters.restart(top)
         if restart is not None:
-            drained = surging.advice(survey, pod)
+            drained = filters.advice(survey, pod)
             return (restart, drained) if drained is not None else (restart,)
     if top.kind == "StatefulSet" and (top.namespace, top.kind, top.name) not in survey.autoscalers:
         return (Remedy("Announce the downtime: a StatefulSet starts the new pod only after the old one is gone."),)
-    more = copies.more(survey, pod, 2, ", if it can run twice")
+    more = filters.more(survey, pod, 2, ", if it can run twice")
     return (more,) if more is not None else (Remedy("Announce the downtime."),)

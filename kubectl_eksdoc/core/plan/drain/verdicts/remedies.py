@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging
+from kubectl_eksdoc.core.plan.drain.verdicts import filters
 from kubectl_eksdoc.core.rules.budgets import full_health_allowed
 from kubectl_eksdoc.core.rules.replacement import Scales
 
@@ -60,10 +60,10 @@ def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Ite
         yield scaled_up
     tops = {top.uid if top else "": top for top in map(survey.top_of, counted)}
     (top, *others) = tops.values()
-    restart = copies.restart(top) if top is not None and not others else None
+    restart = filters.restart(top) if top is not None and not others else None
     if restart is not None:
         yield restart
-        drained = surging.advice(survey, counted[0]) if len(counted) == 1 else None
+        drained = filters.advice(survey, counted[0]) if len(counted) == 1 else None
         if drained is not None:
             yield drained
     loosened = _loosened(survey, budget)
@@ -95,13 +95,13 @@ def _scale_up(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> Remedy | N
         wanted = _replicas_that_allow_one(survey, budget, pods, counted) if counted is not None else None
         if counted is not None and wanted is not None and (best is None or wanted - counted.replicas < best[0]):
             best = (wanted - counted.replicas, wanted, pod)
-    return copies.more(survey, best[2], best[1], ": then one pod may go") if best is not None else None
+    return filters.more(survey, best[2], best[1], ": then one pod may go") if best is not None else None
 
 
 def _counted_workload(survey: Survey, pod: Pod) -> Workload | None:
     """The workload whose wanted replicas the controller adds up for this pod, where we know it."""
     top, owner = survey.top_of(pod), survey.top_owner(pod)
-    if top is None or owner is None or top.kind not in copies.SCALED_BY_HAND:
+    if top is None or owner is None or top.kind not in filters.SCALED_BY_HAND:
         return None
     if top.uid != owner.uid and (owner.kind == "Deployment" or survey.wanted_by.get(owner.uid) != top.replicas):
         return None  # its real owner was not read, or has its replicas spread over several ReplicaSets

@@ -12,10 +12,9 @@ from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
-from kubectl_eksdoc.core.plan.drain.nodes import VALID
+from kubectl_eksdoc.core.plan.drain.nodes import VALID, natural
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.plan.drain.policy import EVICTED, Manner
 
 MAX_EVIDENCE = 12
 """Lines of evidence a merged finding shows; the rest is counted."""

@@ -11,8 +11,7 @@ from kubectl_eksdoc.core.model.baseline import Baseline, Outline
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison, Figure, Measure
-from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
-from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
+from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare, outline
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kubectl_eksdoc.core.model.baseline import Promise
-from kubectl_eksdoc.core.plan.drain.comparison.drift import drift
+from kubectl_eksdoc.core.plan.drain.comparison.changes import drift
 
 NODES = {"old-0": ("n0", "drains"), "old-1": ("n1", "skipped")}
 PODS = {

@@ -10,8 +10,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.baseline import Outline, TargetOutline
 from kubectl_eksdoc.core.model.earlier import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.comparison.findings import finding_changes
-from kubectl_eksdoc.core.plan.drain.comparison.sight import sight
+from kubectl_eksdoc.core.plan.drain.comparison.comparing import finding_changes, sight
 
 ALL = frozenset(kind.full_name for kind in kinds.ALL)
 NOTHING = Outline((), (), (), 0, 0, 0, 0, None)

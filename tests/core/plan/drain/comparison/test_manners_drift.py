@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.drain.comparison.drift import drift, promise_of
+from kubectl_eksdoc.core.plan.drain.comparison.changes import drift, promise_of
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import a_budget, a_workload, pods
 from tests.core.plan.drain.planning import plan_of

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.baseline import TargetOutline
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
-from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
-from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
+from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare, outline
 from tests.core.plan.drain.comparison.test_comparing import HERE, a_plan, compared, saved
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Lease
-from kubectl_eksdoc.core.plan.drain.comparison.unchanged import unchanged
+from kubectl_eksdoc.core.plan.drain.comparison.changes import unchanged
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, ago
 
 POD = a_pod("web-0")
