@@ -14,13 +14,21 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from tools import tables
 from tools.krew import manifests
-from tools.registry import PATH, ROOT, Plugin, Registry, read
+from tools.registry import PATH, PLACEHOLDER, ROOT, Plugin, Registry, read
 
 INDEX = ROOT / "plugins"
 """This repository is its own index for krew."""
 
 VERSION = f"v{__version__}"
 """As a tag has it."""
+ADDRESSED = ("setup.cfg",)
+"""Files that say where this repository and its image are, besides the pages."""
+
+_REPOSITORY = re.compile(r"(?<=\bgithub\.com/)[\w-]+(?=/kubectl-eksdoc\b)|(?<=^\* @)[\w-]+$", re.MULTILINE)
+_IMAGE = re.compile(r"(?<=\bghcr\.io/)[\w-]+(?=/kubectl-eksdoc\b)")
+_USED = re.compile(r"(?<=uses: )[\w-]+/kubectl-eksdoc@v[\w.]+")
+_REVISION = re.compile(r"(/kubectl-eksdoc\n +rev: )v[\w.]+")
+_TAGGED = re.compile(r"(/kubectl-eksdoc\n +newTag: )\S+")
 _SCRIPTS = re.compile(r"(?<=^console_scripts =\n)(?:    .+\n)+", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=  - name: )", re.MULTILINE)
 _MADE = re.compile(r"^    rbac:\n.*", re.MULTILINE | re.DOTALL)
@@ -33,9 +41,10 @@ def made() -> dict[Path, str]:
     """Every file of it, as it should be."""
     registry = read()
     setup = ROOT / "setup.cfg"
-    files = {
+    files = {ROOT / name: addressed((ROOT / name).read_text(encoding="utf-8"), registry) for name in ADDRESSED}
+    files |= {
         PATH: with_rights(PATH.read_text(encoding="utf-8"), registry),
-        setup: _SCRIPTS.sub(scripts(registry), setup.read_text(encoding="utf-8")),
+        setup: _SCRIPTS.sub(scripts(registry), files[setup]),
         ROOT / "docs" / "k9s-plugins.yaml": k9s(registry),
     }
     for plugin in registry.plugins:
@@ -47,6 +56,16 @@ def made() -> dict[Path, str]:
             if index.exists():
                 files[index] = manifest(plugin, registry, _sums(index))
     return files
+
+
+def addressed(text: str, registry: Registry, version: str = VERSION) -> str:
+    """With the owner wherever this repository or its image is named, and the version where one is to be used."""
+    text = _REPOSITORY.sub(registry.owner, text)
+    # Names of images are in small letters; a placeholder is no name.
+    text = _IMAGE.sub(registry.owner if registry.owner == PLACEHOLDER else registry.owner.lower(), text)
+    text = _USED.sub(f"{registry.owner}/kubectl-eksdoc@{version}", text)
+    text = _TAGGED.sub(rf"\g<1>{version}", text)
+    return _REVISION.sub(rf"\g<1>{version}", text)
 
 
 def scripts(registry: Registry) -> str:

@@ -11,6 +11,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = ROOT / "plugins.yaml"
+PLACEHOLDER = "OWNER"
+"""The owner of a repository that is not published yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,9 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """`archive` and `uri` hold ``{version}``, ``{os}``, ``{arch}`` and ``{archive}``."""
+    """`archive` and `uri` hold ``{version}``, ``{os}``, ``{arch}``, ``{archive}`` and ``{owner}``."""
 
+    owner: str
     homepage: str
     archive: str
     uri: str
@@ -76,7 +79,7 @@ class Registry:
         return self.archive.format(version=version, os=platform.os, arch=platform.arch)
 
     def uri_of(self, version: str, platform: Platform) -> str:
-        return self.uri.format(version=version, archive=self.archive_of(version, platform))
+        return self.uri.format(owner=self.owner, version=version, archive=self.archive_of(version, platform))
 
 
 def read(path: Path = PATH) -> Registry:
@@ -87,7 +90,8 @@ def read(path: Path = PATH) -> Registry:
     found: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     defaults = found["defaults"]
     return Registry(
-        homepage=defaults["homepage"],
+        owner=defaults["owner"],
+        homepage=defaults["homepage"].format(owner=defaults["owner"]),
         archive=defaults["archive"],
         uri=defaults["uri"],
         bin=defaults["bin"],

@@ -22,7 +22,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with (top / "krew.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = {machine.name: top / archive_name(machine) for machine in MACHINES}
-        wheels = Wheels(ROOT / "build" / "krew" / "wheels")
+        wheels = Wheels(ROOT / "build" / "krew" / "wheels", locked=lock.read())
         for machine in MACHINES:
             if not found[machine.name].exists():
                 try:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools import from_registry, registry
+from tools.krew import lock
 from tools.krew.contents import NotPure
 from tools.krew.lint.archives import read_archive
 from tools.krew.lint.command import lint, page
@@ -79,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--wheels", type=Path, default=ROOT / "build" / "krew" / "wheels", help="where wheels are kept")
     args = parser.parse_args(argv)
     args.into.mkdir(parents=True, exist_ok=True)
-    wheels = Wheels(args.wheels)
+    wheels = Wheels(args.wheels, locked=lock.read())
     archives: dict[str, str] = {}
     try:
         for machine in MACHINES:
