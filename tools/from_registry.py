@@ -116,9 +116,16 @@ def table() -> str:
 
 
 def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:
-    """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri."""
-    uris = {each: registry.uri_of(VERSION, each) for each in registry.platforms}
-    platforms = (manifests.Platform(each.os, each.arch, uri, sums[uri], registry.bin) for each, uri in uris.items())
+    """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri.
+
+    Raises:
+        ValueError: one is missing.
+    """
+    uris = {each: registry.uri_of(VERSION, each, plugin) for each in registry.platforms}
+    if not {*uris.values()} <= {*sums}:
+        raise ValueError(f"no checksums of {VERSION} are known for {plugin.name}: run make krew")
+    program = registry.bin_of(plugin)
+    platforms = (manifests.Platform(each.os, each.arch, uri, sums[uri], program) for each, uri in uris.items())
     return manifests.rendered(_manifest(plugin, registry, VERSION, *platforms))
 
 
@@ -138,10 +145,11 @@ def template(plugin: Plugin, registry: Registry) -> str:
     """For krew-release-bot (pkg/source/template.go), which fills in where a release's archives are, and their sums."""
     tag = "{{ .TagName }}"
     head = manifests.rendered(_manifest(plugin, registry, tag))
+    program = registry.bin_of(plugin)
     # The sum comes in a line of its own, four spaces from the left: so far stands what is in an entry of the list.
     entries = (
         f"  - selector:\n      matchLabels:\n        os: {each.os}\n        arch: {each.arch}\n"
-        f'    {{{{addURIAndSha "{registry.uri_of(tag, each)}" .TagName }}}}\n    bin: {registry.bin}\n'
+        f'    {{{{addURIAndSha "{registry.uri_of(tag, each, plugin)}" .TagName }}}}\n    bin: {program}\n'
         for each in registry.platforms
     )
     return f"{head}  platforms:\n{''.join(entries)}"

@@ -72,14 +72,21 @@ class Registry:
     archive: str
     uri: str
     bin: str
+    entry_archive: str
+    entry_bin: str
     platforms: tuple[Platform, ...]
     plugins: tuple[Plugin, ...]
 
-    def archive_of(self, version: str, platform: Platform) -> str:
-        return self.archive.format(version=version, os=platform.os, arch=platform.arch)
+    def archive_of(self, version: str, platform: Platform, plugin: Plugin | None = None) -> str:
+        """Of the program; of a `plugin` that stands for one command its launcher, one for all platforms."""
+        name = self.entry_archive if plugin and plugin.command else self.archive
+        return name.format(version=version, os=platform.os, arch=platform.arch)
 
-    def uri_of(self, version: str, platform: Platform) -> str:
-        return self.uri.format(owner=self.owner, version=version, archive=self.archive_of(version, platform))
+    def uri_of(self, version: str, platform: Platform, plugin: Plugin | None = None) -> str:
+        return self.uri.format(owner=self.owner, version=version, archive=self.archive_of(version, platform, plugin))
+
+    def bin_of(self, plugin: Plugin) -> str:
+        return self.entry_bin if plugin.command else self.bin
 
 
 def read(path: Path = PATH) -> Registry:
@@ -95,6 +102,8 @@ def read(path: Path = PATH) -> Registry:
         archive=defaults["archive"],
         uri=defaults["uri"],
         bin=defaults["bin"],
+        entry_archive=defaults["entry_archive"],
+        entry_bin=defaults["entry_bin"],
         platforms=tuple(Platform(**each) for each in defaults["platforms"]),
         plugins=tuple(_plugin(each, defaults["caveats"]) for each in found["plugins"]),
     )

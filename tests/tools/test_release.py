@@ -79,7 +79,7 @@ def test_the_version_and_the_owner_are_in_one_place() -> None:
 
 
 def test_pages_follow_the_owner_and_the_version() -> None:
-    known = registry.Registry("Acme", "", "", "", "", (), ())
+    known = registry.Registry("Acme", "", "", "", "", "", "", (), ())
     text = (
         "* @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc/issues ghcr.io/OWNER/kubectl-eksdoc:x\n"
         "- uses: OWNER/kubectl-eksdoc@v0.1.0\n- repo: https://github.com/OWNER/kubectl-eksdoc\n  rev: v0.1.0\n"
@@ -170,7 +170,7 @@ def test_a_source_archive_has_no_trace_of_where_it_was_made() -> None:
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of this tree, with a section for its version where the changelog has none yet. The first process builds it."""
     top = tmp_path_factory.getbasetemp()
-    top = top.parent if top.name.startswith("popen-") else top
+    top = top.parent if top.name.startswith("worker-") else top
     with (top / "release.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         return top / "release" / "dist" if (top / "release").exists() else _released(top / "release")
