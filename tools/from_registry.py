@@ -21,10 +21,19 @@ INDEX = ROOT / "plugins"
 
 VERSION = f"v{__version__}"
 """As a tag has it."""
-ADDRESSED = ("setup.cfg",)
+ADDRESSED = (
+    ".github/CODEOWNERS",
+    ".github/ISSUE_TEMPLATE/config.yml",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
+    "setup.cfg",
+)
 """Files that say where this repository and its image are, besides the pages."""
 
-_REPOSITORY = re.compile(r"(?<=\bgithub\.com/)[\w-]+(?=/kubectl-eksdoc\b)|(?<=^\* @)[\w-]+$", re.MULTILINE)
+_REPOSITORY = re.compile(
+    r"(?<=\bgithub\.com/)[\w-]+(?=/kubectl-eksdoc\b)|(?<=--repo )[\w-]+(?=/kubectl-eksdoc\b)|(?<=^\* @)[\w-]+$",
+    re.MULTILINE,
+)
 _IMAGE = re.compile(r"(?<=\bghcr\.io/)[\w-]+(?=/kubectl-eksdoc\b)")
 _USED = re.compile(r"(?<=uses: )[\w-]+/kubectl-eksdoc@v[\w.]+")
 _REVISION = re.compile(r"(/kubectl-eksdoc\n +rev: )v[\w.]+")
