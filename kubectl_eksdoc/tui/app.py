@@ -48,8 +48,7 @@ class EksdocApp(Framed):
         else:
             self.push_screen(screen)
         self.call_after_refresh(self.read)
-        if self.opening.live is not None:
-            self.set_interval(TICK_S, self._tick)
+        self.set_interval(TICK_S, self._tick)  # always: the demo changes from its first run on
 
     def run_in_short(self) -> list[str]:
         """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
@@ -142,6 +141,10 @@ class EksdocApp(Framed):
             self.notify("x: a run is under way: 5 shows it", timeout=6)
         elif self.opening.live is not None:
             self._reader.list_contexts(self.opening.live)
+        else:
+            from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
+
+            self.notify(NO_CONTEXTS, timeout=4)
 
     def on_contexts(self, event: Contexts) -> None:
         from kubectl_eksdoc.tui.help import ContextsScreen

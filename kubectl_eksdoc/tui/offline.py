@@ -17,6 +17,7 @@ from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import NotRead
+from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.panel import Prose
@@ -86,7 +87,7 @@ class OfflineScreen(Screen[None]):
         if self._model.reads.live:
             self.post_message(OtherContexts())
         else:
-            self.notify("x: a dump and the demo have no other contexts", timeout=4)
+            self.notify(NO_CONTEXTS, timeout=4)
 
     def action_look(self) -> None:
         if self._model.old:

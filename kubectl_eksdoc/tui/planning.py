@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
@@ -180,7 +180,8 @@ class LearningScreen(Shell):
         """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
         `differs`, the plan stays as well."""
         first = self.model.facts is None or (self.model.old and not self.model.choice.past)
-        self.model = replace(self.model, reads=self.model.reads.succeeded(self._opening.now()))
+        reads = replace(self.model.reads, live=self._opening.live is not None or facts.cluster.source is Source.LIVE)
+        self.model = replace(self.model, reads=reads.succeeded(self._opening.now()))
         if not differs:
             self.show_age()
             return

@@ -9,6 +9,8 @@ _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
 _NEED_FACTS = ("command", "run", "by_hand")
 _NOTHING_READ = "nothing is read yet"
 
+NO_CONTEXTS = "x: a dump and the demo have no other contexts"
+
 
 def why_not(key: Key, model: Model, page: Page) -> str:
     """One clause, "" where the key does what it says."""
@@ -21,8 +23,6 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return _NOTHING_READ
     if key.action == "rights" and (model.facts is None or model.old):
         return _NOTHING_READ
-    if key.action == "context" and not model.reads.live:
-        return "a dump and the demo have no other contexts"
     if model.old and (key.action in _NEED_PLAN or key.action in _NEED_FACTS):
         return "this is an old view: nothing is planned or done before the cluster is read"
     if key.action == "undo" and not model.choice.past:
