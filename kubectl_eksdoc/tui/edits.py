@@ -119,8 +119,12 @@ EDITS: Mapping[str, Callable[[Model, At, int], Edited]] = {
 
 
 MENU = (
-    "mark…  o older kubelet than the control plane  a not its group's newest AMI  g this group  f all shown  i invert"
-    "  n none"
+    ("o", "older kubelet"),
+    ("a", "older AMI"),
+    ("g", "group"),
+    ("f", "shown"),
+    ("i", "invert"),
+    ("n", "none"),
 )
 
 Found = tuple[frozenset[str], str]

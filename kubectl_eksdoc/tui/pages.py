@@ -10,9 +10,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.render.drain.groups import Group, command_of, of_budget
+from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.render.roles import starter_budgets
+from kubectl_eksdoc.render.text import counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
@@ -34,6 +36,9 @@ def no_plan(model: Model) -> Sheet:
 
 
 # What every page can do.
+
+
+FIX = "copy the fix"
 
 
 _FRAME = 6
@@ -70,6 +75,16 @@ class PageOf(Vertical):
         """The node under the cursor; None where a row is no node."""
         return None
 
+    @property
+    def copies(self) -> str | None:
+        """What y copies for the row under the cursor, in words; None where there is nothing to copy."""
+        return None
+
+    @property
+    def copied(self) -> str:
+        """That itself; "" where there is nothing to copy."""
+        return ""
+
     def moved(self, table: LineTable, key: str, model: Model) -> None:
         """The cursor of one of its tables stands elsewhere."""
 
@@ -103,6 +118,14 @@ class BlockersPage(PageOf):
         """The one under the cursor."""
         return self.groups[int(self.table.key)] if self.table.key is not None and self.groups else None
 
+    @property
+    def copies(self) -> str | None:
+        return FIX if self.copied else None
+
+    @property
+    def copied(self) -> str:
+        return command_of([self.group]) if self.group is not None else ""
+
     def moved(self, table: LineTable, key: str, model: Model) -> None:
         group = self.group
         self.query_one("#fix", Prose).show(details.of_group(group) if group is not None else [])
@@ -112,6 +135,11 @@ class BlockersPage(PageOf):
 
 
 class HeadroomPage(PageOf):
+    """Mutable: what y copies, and what that is called."""
+
+    copies: str | None = None
+    copied = ""
+
     def compose(self) -> ComposeResult:
         yield LineTable(id="all-budgets", classes="framed")
         yield Prose(id="budget")
@@ -129,6 +157,7 @@ class HeadroomPage(PageOf):
             found = budgets.unguarded(view)
             self.table.show(budgets.unguarded_sheet(found))
             self.query_one("#budget", Prose).show(budgets.about(found, view))
+            self._offer("", view)
             return
         self.table.show(budgets.sheet(view, full=True) if view is not None else no_plan(model))
         self.moved(self.table, self.table.key or "", model)
@@ -140,6 +169,17 @@ class HeadroomPage(PageOf):
         found = [each for each in view.budgets if each.budget.key == key] if view is not None else []
         lines = details.of_budget(found[0], view) if found and view is not None else []
         self.query_one("#budget", Prose).show(lines)
+        self._offer(command_of(of_budget(found[0].budget, view)) if found and view is not None else "", view)
+
+    def _offer(self, fix: str, view: DrainView | None) -> None:
+        """The fix of the row, else budgets for workloads that have none."""
+        self.copied, self.copies = fix, FIX if fix else None
+        if fix or view is None:
+            return
+        starters = budgets.starters(budgets.unguarded(view), view)
+        if starters:
+            self.copied = starter_budgets(starters, {each.key for each in view.cluster.budgets})
+            self.copies = f"copy {counted(len(starters), 'missing budget')}"
 
 
 # [1] Nodes, and beside them as much of budgets and waves as there is room for.

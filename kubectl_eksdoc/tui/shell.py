@@ -26,6 +26,7 @@ from kubectl_eksdoc.tui.pages import (
     WhatIfPage,
 )
 from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.widgets.foot import Foot
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 _PAGES: dict[Page, type[PageOf]] = {
@@ -70,7 +71,7 @@ class Shell(Screen[None]):
                 yield kind(id=_id(page))
         yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
         yield AskLine(":", "nodes, pdb, waves, blockers, what-if, help, quit", id="prompt")
-        yield Static(id="foot")
+        yield Foot(id="foot")
 
     def on_mount(self) -> None:
         self._of(Page.PLAN).table.focus()
@@ -84,10 +85,14 @@ class Shell(Screen[None]):
             return  # it is being closed
         self.show_age()
         self.show_line()
-        self._say("foot", foot(self.page, self.keymap.keys))
+        self.show_foot()
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
+
+    def show_foot(self) -> None:
+        for each in self.query("#foot").results(Foot):  # none while it is being closed
+            each.show(foot(self.page, self.keymap.keys, self._of(self.page).copies))
 
     def show_line(self) -> None:
         """What is known of the plan."""
