@@ -91,6 +91,7 @@ class EksdocApp(Framed):
             return
         if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
             self.following.say_what_is_unfinished()
+            self.on_ask_rights()
         self._main.read(event.facts, event.differs)
         self._looks_away = False
         self._leave_offline()
@@ -181,7 +182,10 @@ class EksdocApp(Framed):
             self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
 
     def on_denied(self, event: Denied) -> None:
-        if self._awaits(event.of) and self._rights is not None:
+        if not self._awaits(event.of):
+            return
+        self._main.learn_rights(event.permissions)
+        if self._rights is not None:
             self._rights.learn(event.permissions)
 
     @property

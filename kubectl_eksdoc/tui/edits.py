@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.versions import Version, parse
+from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.targets import IMAGE
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.choice import Choice
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets.nodes import IMAGE
 
 Edited = Choice | str
 
@@ -158,26 +157,15 @@ def _old_kubelets(model: Model, now: frozenset[str]) -> Found | str:
     server = parse(said)
     if server is None:
         return f"m o: the control plane's version is not known ({said or 'nothing said it'})"
-    minor = Version(server.major, server.minor)
-    nodes = model.facts.nodes.nodes.values()
-    return _more(
-        now, (n.name for n in nodes if n.kubelet and n.kubelet.older_than(minor)), f"with a kubelet before {minor}"
-    )
+    return _more(now, model.facts.nodes.behind, f"with a kubelet before {server.major}.{server.minor}")
 
 
 def _old_images(model: Model, now: frozenset[str]) -> Found | str:
     """Which AMI is the newest of a group is read off its youngest node."""
     assert model.facts is not None, "there are nodes"
-    youngest: dict[str, Node] = {}
-    nodes = [n for n in model.facts.nodes.nodes.values() if n.group and IMAGE in n.labels and n.created_at]
-    if not nodes:
+    if not any(IMAGE in node.labels for node in model.facts.nodes.nodes.values()):
         return "m a: no node says which AMI it was made from"
-    for node in nodes:
-        other = youngest.get(node.group)
-        if other is None or (node.created_at and other.created_at and node.created_at > other.created_at):
-            youngest[node.group] = node
-    old = (n.name for n in nodes if n.labels[IMAGE] != youngest[n.group].labels[IMAGE])
-    return _more(now, old, "that are not made from the AMI of their group's youngest node")
+    return _more(now, model.facts.nodes.old_images, "that are not made from the AMI of their group's youngest node")
 
 
 def _more(now: frozenset[str], names: object, which: str) -> Found | str:

@@ -152,14 +152,19 @@ class HeadroomPage(PageOf):
         without = view is not None and not view.budgets
         self.frame(self.table, model, "" if without else budgets.KEY)
         title = "[2] No budget counts these" if without else "[2] PDB headroom, the worst first"
-        self.table.entitle(self.said(title))
+        closed = None
+        if view is None and model.facts is not None and not (model.stale or model.old):
+            closed = budgets.closed_sheet(model.facts.cluster)
+        self.table.entitle(self.said(budgets.CLOSED if closed is not None else title))
         if view is not None and without:
             found = budgets.unguarded(view)
             self.table.show(budgets.unguarded_sheet(found))
             self.query_one("#budget", Prose).show(budgets.about(found, view))
             self._offer("", view)
             return
-        self.table.show(budgets.sheet(view, full=True) if view is not None else no_plan(model))
+        self.table.show(budgets.sheet(view, full=True) if view is not None else closed or no_plan(model))
+        if not self.table.sees("HEADROOM"):
+            self.frame(self.table, model)
         self.moved(self.table, self.table.key or "", model)
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
@@ -194,6 +199,8 @@ NOTHING_MARKED = text_sheet(
         "m a    every node not made from its group's newest AMI",
         "m g    every node of this node group",
         "/      filter first, then m f marks what is shown",
+        "{ }    fewer or more nodes at once;  ?  all keys",
+        "Marks only build a plan: nothing is sent from here.",
     )
 )
 NOTHING_SENT = text_sheet(
@@ -235,7 +242,7 @@ class PlanPage(PageOf):
             ("budgets", "[2] PDB headroom"),
             ("waves", "[3] Waves, p50 and p95"),
         ):
-            self.query_one(f"#{name}").border_title = title.replace("[", "[")
+            self.query_one(f"#{name}", LineTable).entitle(self.said(title))
 
     def show(self, model: Model) -> None:
         if model.facts is None:
@@ -251,14 +258,11 @@ class PlanPage(PageOf):
         self.frame(table, model, *_narrowed(model, len(names)))
         table.show(sheet, model.choice.ask.marked)
         table.set_class(model.old, "-old")
-        view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
-        if view is not None:
-            below[0].show(budgets.sheet(view, full=False))
-            below[1].show(waves.sheet(view))
-        else:
-            below[0].show(PLANNING if model.stale else NOTHING_MARKED)
-            below[1].show(PLANNING if model.stale else OLD if model.old else NOTHING_SENT)
+        title, sheets = _below(model)
+        below[0].entitle(self.said(title))
+        for each, shown_now in zip(below, sheets, strict=True):
+            each.show(shown_now)
         for each in below:
             each.set_class(model.stale, "-stale")
 
@@ -268,6 +272,21 @@ class PlanPage(PageOf):
         if isinstance(focused, LineTable) and focused.id == "budgets":
             return None
         return focused.key if isinstance(focused, LineTable) else self.table.key
+
+
+def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
+    """Budgets and waves; without a plan what will be in the way of one, and how to begin."""
+    view, headroom = model.view, "[2] PDB headroom"
+    if view is not None:
+        return headroom, (budgets.sheet(view, full=False), waves.sheet(view))
+    if model.stale:
+        return headroom, (PLANNING, PLANNING)
+    if model.old or model.facts is None:
+        return headroom, (NOTHING_MARKED, OLD)
+    closed = budgets.closed_sheet(model.facts.cluster)
+    return (
+        (budgets.CLOSED, (closed, NOTHING_MARKED)) if closed is not None else (headroom, (NOTHING_MARKED, NOTHING_SENT))
+    )
 
 
 def _narrowed(model: Model, shown: int) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
@@ -198,6 +199,11 @@ class LearningScreen(Shell):
             choice = self.model.choice.marked_are(there, "nodes that are gone are marked no more")
             self.model = replace(self.model, preview=None)
             self._choose(choice, anew=True)
+
+    def learn_rights(self, denied: tuple[Permission, ...]) -> None:
+        """What of a run may not be done."""
+        self.model = replace(self.model, denied=denied)
+        self.show_age()
 
     def not_read(self, why: str, remedy: str) -> None:
         """What was read before stays."""

@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.run.replay import Recording, Replay, Source
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, duration, listing
+from kubectl_eksdoc.tui.fitting import Piece
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keymap import Hint, Key, Keymap, Page, Part
@@ -284,7 +285,7 @@ _FROM = {Source.JOURNAL: "by its journal", Source.EVENTS: "by its events"}
 
 def head(state: ReplayState) -> Head:
     notice, tone = _notice(state)
-    return Head(_identity(state), _line(state), notice, tone, _beside(state))
+    return Head((Piece(_identity(state)),), (Piece(_line(state)),), notice, tone, _beside(state))
 
 
 def _identity(state: ReplayState) -> str:

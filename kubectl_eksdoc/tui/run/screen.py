@@ -22,6 +22,7 @@ from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import Choice, LivePage, LogPage, RunPage, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.widgets.head import HeadLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
@@ -136,8 +137,8 @@ class RunScreen(Screen[None]):
         self._said: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
-        yield Static(id="identity")
-        yield Static(id="line")
+        yield HeadLine(id="identity")
+        yield HeadLine(id="line")
         yield Static(id="notice")
         yield Static(id="half")
         with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
@@ -165,14 +166,14 @@ class RunScreen(Screen[None]):
         look = self.look
         head = self.head()
         for name, text in (
-            ("identity", sheets.plain(head.identity, look)),
-            ("line", sheets.plain(head.line, look)),
             ("notice", toned(sheets.plain(head.notice, look), head.tone)),
             ("half", sheets.plain(head.half, look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
                 self.query_one(f"#{name}", Static).update(text, layout=False)
+        self.query_one("#identity", HeadLine).show(head.identity)
+        self.query_one("#line", HeadLine).show(head.line, " · ")
         self.query_one("#foot", Foot).show(self.foot())
         self._page.show(self.state)
 

@@ -18,12 +18,12 @@ from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.rows import budget_order
-from kubectl_eksdoc.render.drain.verdict import BAD, BUDGET_SIGN, GOOD, OPEN, STATUS_SIGN, WARN
+from kubectl_eksdoc.render.drain.verdict import BAD, BUDGET_SIGN, GOOD, OPEN, STATUS_SIGN, WARN, budget_in_brief
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 KEY = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"
@@ -39,14 +39,14 @@ NOTHING = "No PodDisruptionBudget counts a pod on a marked node: the API refuses
 def sheet(view: DrainView, full: bool) -> Sheet:
     """The worst first; `full` adds what there is room for on a page of its own."""
     columns = [
-        Column("BUDGET", middle=True, floor=12),
+        Column("BUDGET", middle=True, floor=24 if full else 21),
         Column("HEADROOM", drop=1),
         Column("HEALTHY/NEEDED/EXPECTED", short="H/N/E", right=True, drop=2),
         Column("ALLOWED", right=True, short="ALLOW"),
         Column("PLAN", right=True),
         *([Column("AT ONCE", right=True, drop=3), Column("ROUNDS", right=True, drop=4)] if full else []),
-        Column("VERDICT", floor=17),
-        *([Column("WHY")] if full else []),
+        Column("VERDICT", floor=14),
+        *([Column("WHY", drop=5)] if full else []),
     ]
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]
     return of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
@@ -71,6 +71,31 @@ def numbers(headroom: Headroom) -> str:
     return UNKNOWN if status is None else f"{status.current}/{status.desired}/{status.expected}"
 
 
+CLOSED = "[2] PDBs that allow no eviction now"
+
+
+def closed_sheet(cluster: Cluster) -> Sheet | None:
+    """Before anything is marked: the budgets that let no pod go now, None where all do. One without pods lets none go,
+    and holds none."""
+    if not cluster.read_of(kinds.BUDGETS).known:
+        return text_sheet(("? Budgets could not be read: whether one is in the way is not known.", "! says why."))
+    columns = (
+        Column("BUDGET", middle=True, floor=22),
+        Column("HEADROOM", drop=1),
+        Column("HEALTHY/NEEDED", short="H/N", right=True),
+        Column("RULE", floor=18),
+    )
+    rows: list[tuple[str, Cells]] = []
+    for budget in sorted(cluster.budgets, key=lambda each: each.key):
+        status = status_of(budget)
+        if status is None:
+            rows.append((budget.key, [budget.key, "", UNKNOWN, Cell(f"? {budget.rule}", Tone.UNKNOWN)]))
+        elif not budget.status.allowed and status.expected:
+            cells: Cells = [budget.key, Cell(bar(budget), Tone.BAD), f"{status.current}/{status.desired}"]
+            rows.append((budget.key, [*cells, Cell(f"✗ {budget.rule}", Tone.BAD)]))
+    return of_rows(columns, rows, fill=len(columns) - 1) if rows else None
+
+
 def _cells(headroom: Headroom, full: bool) -> Cells:
     sign, tone = BUDGET_SIGN[headroom.verdict]
     return [
@@ -80,7 +105,7 @@ def _cells(headroom: Headroom, full: bool) -> Cells:
         str(headroom.budget.status.allowed),
         str(headroom.to_evict),
         *([str(headroom.per_round), str(headroom.rounds or "·")] if full else []),
-        Cell(f"{sign} {headroom.verdict.value}", tone),
+        Cell(f"{sign} {budget_in_brief(headroom)}", tone),
         *([headroom.why] if full else []),
     ]
 
