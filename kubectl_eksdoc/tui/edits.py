@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.targets import IMAGE
+from kubectl_eksdoc.render.drain.verdict import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.choice import Choice
@@ -18,14 +19,25 @@ Edited = Choice | str
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked."""
+    """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked. `cause`: the
+    code of a blocker, on the page of blockers; None elsewhere."""
 
     node: str | None
     start: str | None = None
+    cause: str | None = None
 
 
 def marked(model: Model, node: str | None) -> Edited:
     return "the row under the cursor is no node" if node is None else model.choice.toggled(node)
+
+
+def as_if_fixed(model: Model, code: str) -> Edited:
+    """What is taken for fixed is so no more."""
+    if not code:
+        return "this row blocks nothing that could be taken for fixed"
+    policy = model.choice.ask.policy
+    said = f"{in_brief(code)}: {'in the way again' if code in policy.assume_fixed else 'as if fixed'}"
+    return model.choice.with_policy(replace(policy, assume_fixed=policy.assume_fixed ^ {code}), said)
 
 
 def marked_up_to(model: Model, start: str | None, node: str | None) -> Edited:
@@ -102,7 +114,7 @@ def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
 
 
 EDITS: Mapping[str, Callable[[Model, At, int], Edited]] = {
-    "mark": lambda model, at, given: marked(model, at.node),
+    "mark": lambda model, at, given: marked(model, at.node) if at.cause is None else as_if_fixed(model, at.cause),
     "mark_range": lambda model, at, given: marked_up_to(model, at.start, at.node),
     "mark_none": lambda model, at, given: unmarked(model),
     "parallel": lambda model, at, given: parallel(model, given),

@@ -75,11 +75,11 @@ fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` se
 
 _NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF, Page.PODS)
 
-_COPY, _PAGES, _KNOBS = 3, 6, 8
+_MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
 
 KEYS: tuple[Key, ...] = (
-    Key("mark", "space", "space", "mark", "mark", Part.MARK, _NODES, 1),
+    Key("mark", "space", "space", "mark", "mark (on 4: as if fixed)", Part.MARK, (*_NODES, Page.BLOCKERS), _MARK),
     Key("mark-more", "m", "m", "mark_more", "mark…", Part.MARK, (Page.PLAN,), 2),
     Key("mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", Part.MARK, (Page.PLAN,)),
     Key("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", Part.MARK, _NODES),
@@ -144,12 +144,14 @@ def hint(keys: Sequence[Key], words: str = "") -> Hint:
     return Hint(" ".join(key.shown.split()[0] for key in keys), said, tuple(f"do('{key.id}')" for key in keys))
 
 
-def foot(page: Page, keys: Sequence[Key] = KEYS, copies: str | None = "") -> tuple[Hint, ...]:
-    """``space mark  m mark…  r run…``: the most useful first. `copies`: what y copies here, None for nothing."""
-    kept = [key for key in keys if key.foot and (not key.pages or page in key.pages)]
-    hints = {key.foot: hint([key], copies or "") if key.action == "copy" else hint([key]) for key in kept}
+def foot(page: Page, keys: Sequence[Key] = KEYS, copies: str | None = "", marks: str = "mark") -> tuple[Hint, ...]:
+    """``space mark  m mark…  r run…``: the most useful first. `copies`: what y copies here, None for nothing; `marks`:
+    what space does."""
+    kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
     if copies is None:
-        hints.pop(_COPY, None)
+        kept.pop(_COPY, None)
+    said = {_COPY: copies or "", _MARK: marks}
+    hints = {place: hint([key], said.get(place, "")) for place, key in kept.items()}
     hints[_PAGES] = hint([key for key in keys if key.action == "page"], "pages")
     hints[_KNOBS] = hint([key for key in keys if key.action in ("parallel", "grace")], "knobs")
     return tuple(hints[place] for place in sorted(hints))

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.groups import Group, command_of, of_budget
+from kubectl_eksdoc.render.drain.groups import command_of, of_budget
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.roles import starter_budgets
@@ -75,6 +75,14 @@ class PageOf(Vertical):
         """The node under the cursor; None where a row is no node."""
         return None
 
+    marks = "mark"
+    """What space does, in words."""
+
+    @property
+    def cause(self) -> str:
+        """The code of a blocker under the cursor, "" for none."""
+        return ""
+
     @property
     def copies(self) -> str | None:
         """What y copies for the row under the cursor, in words; None where there is nothing to copy."""
@@ -93,30 +101,41 @@ class PageOf(Vertical):
 
 
 class BlockersPage(PageOf):
-    """Mutable: the groups of the plan that is shown."""
+    """Mutable: the rows of the plan that is shown, and their order, which stays while the same nodes are marked."""
 
-    groups: tuple[Group, ...] = ()
+    marks = "as if fixed"
+    _order: tuple[str, ...] = ()
+    _marked: frozenset[str] = frozenset()
+    rows: tuple[budgets.ToDo, ...] = ()
 
     def compose(self) -> ComposeResult:
-        yield LineTable(id="groups", classes="framed")
+        yield LineTable(marks=True, id="groups", classes="framed")
         yield Prose(id="fix")
 
     def on_mount(self) -> None:
-        self.table.border_title = self.said("[4] Blockers, unknowns and warnings")
-        self.query_one("#fix").border_title = self.said("what it means and what to do")
+        self.table.entitle(self.said("[4] What to fix, in the order that frees nodes"))
+        self.query_one("#fix", Prose).entitle(self.said("what it means and what to do"))
 
     def show(self, model: Model) -> None:
-        self.groups = budgets.groups_of(model.view) if model.view is not None else ()
-        self.frame(self.table, model)
-        self.table.show(
-            budgets.blockers_sheet(self.groups) if self.groups or model.view is not None else no_plan(model)
-        )
+        view = model.view
+        if model.choice.ask.marked != self._marked:
+            self._order, self._marked = (), model.choice.ask.marked
+        self.rows = budgets.to_do(view, self._order) if view is not None else ()
+        self._order = tuple(row.code for row in self.rows if row.code)
+        self.frame(self.table, model, "● as if fixed: the plan follows" if view is not None else "")
+        sheet = budgets.blockers_sheet(self.rows, view.cluster.observed_at) if view is not None else no_plan(model)
+        self.table.show(sheet, model.choice.ask.policy.assume_fixed)
+        self.table.set_class(model.stale, "-stale")
         self.moved(self.table, self.table.key or "", model)
 
     @property
-    def group(self) -> Group | None:
+    def row(self) -> budgets.ToDo | None:
         """The one under the cursor."""
-        return self.groups[int(self.table.key)] if self.table.key is not None and self.groups else None
+        return next((row for row in self.rows if row.key == self.table.key), None)
+
+    @property
+    def cause(self) -> str:
+        return self.row.code if self.row is not None else ""
 
     @property
     def copies(self) -> str | None:
@@ -124,11 +143,14 @@ class BlockersPage(PageOf):
 
     @property
     def copied(self) -> str:
-        return command_of([self.group]) if self.group is not None else ""
+        return self.row.commands if self.row is not None else ""
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
-        group = self.group
-        self.query_one("#fix", Prose).show(details.of_group(group) if group is not None else [])
+        lines = [details.of_group(group) for group in self.row.groups] if self.row is not None else []
+        told = [line for each in lines for line in ("", *each)][1:]
+        if self.row is not None and self.row.cause is not None:
+            told = [f"its fix {self.row.cause.frees}", "", *told]
+        self.query_one("#fix", Prose).show(told)
 
 
 # [2] PodDisruptionBudgets in full, and what the one under the cursor means.

@@ -15,6 +15,8 @@ from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, no_longer
+from kubectl_eksdoc.render.drain.verdict import in_brief
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import sentences, shown
@@ -267,7 +269,10 @@ class LearningScreen(Shell):
         if news.ask != self.model.choice.ask or facts is not self.model.facts:
             return
         if isinstance(news, Planned):
+            before, was_of = self.model.planned, self.model.planned_of
             self.model = self.model.with_plan(news)
+            if before is not None and was_of is not facts and before.ask.marked == news.ask.marked:
+                self._tick_off(before.view, news.view)
         elif isinstance(news, Glimpse):
             if not self.model.stale:
                 return  # the plan was faster
@@ -278,6 +283,20 @@ class LearningScreen(Shell):
         else:
             self.model = replace(self.model, trouble=news.why, planned=None, preview=None)
         self.show()
+
+    def _tick_off(self, before: DrainView, now: DrainView) -> None:
+        """What was fixed in the cluster is told, and is taken for fixed no more: it is."""
+        policy = now.plan.policy
+        same = before.plan.policy == policy
+        gone = no_longer(before, now) if same else ()
+        was = {code for code, groups in assumed_fixed(before) if groups}
+        done = frozenset(code for code, groups in assumed_fixed(now) if not groups and code in was and same)
+        if gone or done:
+            said = ", ".join((*gone, *(in_brief(code) for code in sorted(done))))
+            self.notify(shown(f"✓ no longer in the way: {said}", Look(ascii=self._opening.ascii)), markup=False)
+        if done:
+            kept = replace(policy, assume_fixed=policy.assume_fixed - done)
+            self._choose(self.model.choice.with_policy(kept, "what is fixed is taken for fixed no more"))
 
     def _choose(self, choice: Choice, anew: bool = False) -> None:
         if choice.ask == self.model.choice.ask and not anew:

@@ -77,10 +77,11 @@ class PlanScreen(LearningScreen):
     # What it does to the choice
 
     def _edit(self, key: Key) -> None:
-        at = edits.At(self._node, self._range_from)
+        cause = self._of(self.page).cause if self.page is Page.BLOCKERS else None
+        at = edits.At(self._node, self._range_from, cause)
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
         self._take(key.shown, edited)
-        if key.action == "mark":
+        if key.action == "mark" and cause is None:
             self._range_from = at.node
             if self.page is Page.PLAN:
                 self._of(self.page).table.action_move(1)

@@ -94,7 +94,8 @@ class Shell(Screen[None]):
 
     def show_foot(self) -> None:
         for each in self.query("#foot").results(Foot):  # none while it is being closed
-            each.show(foot(self.page, self.keymap.keys, self._of(self.page).copies))
+            page = self._of(self.page)
+            each.show(foot(self.page, self.keymap.keys, page.copies, page.marks))
 
     def show_line(self) -> None:
         """What is known of the plan."""
