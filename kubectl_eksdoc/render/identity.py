@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
@@ -31,6 +32,12 @@ def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> 
     parts = [f"{word} {value or UNKNOWN}" for word, value in named(cluster.identity)]
     dot = " | " if look.ascii else " · "
     return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])
+
+
+def is_production(who: Identity, pattern: str) -> bool:
+    """Whether the context or the cluster is called like `pattern`, a regular expression; "" is like none."""
+    wanted = re.compile(pattern, re.IGNORECASE) if pattern else None
+    return wanted is not None and any(name and wanted.search(name) for name in (who.context, who.cluster))
 
 
 def data_age(cluster: Cluster, now: datetime) -> str:
