@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Suppression, in_order
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.causes import RootCause, among, root_causes
 from kubectl_eksdoc.core.plan.check.changed import Changed, changed
 from kubectl_eksdoc.core.plan.check.checking import Check
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
@@ -81,7 +82,8 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
     """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
-    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was."""
+    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was. `causes`: of
+    what counts and may not be unknown, what the next step waits for first."""
 
     facts: CheckFacts
     wish: Wish
@@ -91,6 +93,7 @@ class CheckPlan:
     checklist: tuple[Step, ...] = ()
     diagnosis: Diagnosis | None = None
     changes: Changed | None = None
+    causes: tuple[RootCause, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -125,6 +128,10 @@ class CheckPlan:
         )
         return in_order(found)
 
+    def causes_of(self, found: Iterable[Finding]) -> tuple[RootCause, ...]:
+        """From which some of `found` come."""
+        return among(self.causes, tuple(found))
+
     def in_area(self, area: Area) -> tuple[Judged, ...]:
         return tuple(each for each in self.judged if each.check.area is area)
 
@@ -143,7 +150,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
-    return CheckPlan(
+    plan = CheckPlan(
         facts,
         wish,
         judged,
@@ -153,6 +160,16 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
         None if wish.since is None else changed(facts, wish.since),
     )
+    return replace(plan, causes=_causes(plan, reach))
+
+
+def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
+    """Those of the findings by which the outcome is."""
+    outcome, eks = plan.outcome, plan.facts.eks
+    counts = frozenset((*outcome.fails, *outcome.unknown))
+    found = ((each, one.check.gate) for one in plan.judged for each in one.findings if each in counts)
+    of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
+    return root_causes(found, frozenset(of_aws), reach)
 
 
 def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
@@ -175,7 +192,11 @@ def _of_aws(found: Finding, why: str) -> bool:
     lacking = found.missing.split(", ")
     if any(each.startswith(_OF_CLUSTER) for each in lacking):
         return False
-    return found.message == why or found.message.endswith(f": {why}") or all(_ACTION.match(each) for each in lacking)
+    return _because(found, why) or all(_ACTION.match(each) for each in lacking)
+
+
+def _because(found: Finding, why: str) -> bool:
+    return found.message == why or found.message.endswith(f": {why}")
 
 
 _ACTION = re.compile(r"[a-z0-9-]+:[A-Z]")

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.plan.check.checks.api_rewriting import (
     gone_already,
     gone_on,
     not_served,
+    of_api,
     rewritten,
     severity,
     sources,
@@ -143,7 +144,8 @@ def _in_helm(
     )
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))
-    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, _release(each), message, evidence, remedies)
+    of, api = _release(each), of_api(row)
+    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, of, message, evidence, remedies, root_cause=api)
 
 
 def _helm(verb: str, each: Release) -> str:
@@ -158,8 +160,9 @@ def _in_file(
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
     remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
+    told, api = (*evidence, *sources(row)), of_api(row)
     return Finding(
-        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies
+        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
     )
 
 
