@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding, When
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.causes import AWS, DECIDING, RootCause
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
@@ -73,6 +73,22 @@ def _name(of: RootCause, room: int, look: Look) -> str:
     """Without its kind where there is no room for it."""
     whole = shown(words.cause(of), look)
     return whole if len(whole) <= room else cut(shown(str(of.subject), look), room, look, middle=True)
+
+
+_MANIFESTS = frozenset({"api-in-manifest", "api-in-helm"})
+_MOST_LATER = 6
+
+
+def later(plan: CheckPlan, look: Look) -> list[str]:
+    """What manifests have that goes on no step of this way."""
+    told = [each for each in plan.findings if each.code.name in _MANIFESTS and each.status is Status.PASS]
+    found = [each for each in told if each.severity is Severity.LOW]
+    lines: list[str] = []
+    for each in found[:_MOST_LATER]:
+        said = f"! {each.subject.kind} {each.subject}: {each.message}"
+        lines += wrap(shown(said, look), look.columns, MARGIN, MARGIN * 2)
+    head = Title("Later", ": deprecated now, and served up to the target")
+    return titled(head, [*lines, *more(len(found) - _MOST_LATER, look)], look)
 
 
 def of_aws(plan: CheckPlan) -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.areas import areas, in_line
-from kubectl_eksdoc.render.check.brief import blind, deciding, others
+from kubectl_eksdoc.render.check.brief import blind, deciding, later, others
 from kubectl_eksdoc.render.check.changes import changes
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
@@ -54,7 +54,7 @@ def _judged(view: CheckView, look: Look, full: bool) -> list[list[str]]:
         gates = [_gate(plan, gate, look, mark) for gate in (*Gate, None)]
         return [deciding(plan, look, mark), drawn(Title("Areas"), areas(plan), look, full), *gates, _noted(view, look)]
     more = [line for gate in (*Gate, None) for line in others(plan, gate, look, mark)]
-    return [deciding(plan, look, mark), more, blind(plan, look), in_line(plan, look)]
+    return [deciding(plan, look, mark), more, later(plan, look), blind(plan, look), in_line(plan, look)]
 
 
 def _gate(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:

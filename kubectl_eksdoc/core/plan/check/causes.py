@@ -90,7 +90,14 @@ def _cause(some: Sequence[tuple[Finding, Gate | None]], of_aws: Collection[Findi
     gate = min((gate for _, gate in some), key=_GATES.index)
     if first in of_aws:
         return RootCause(AWS, gate, findings, _do(first, ("--no-aws",), _LEAVE_OUT, reach))
-    return RootCause(_origin(first), gate, findings, _do(first, ("--only", first.code.name, "-o", "wide"), _SEE, reach))
+    words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
+    return RootCause(_origin(first), gate, findings, _do(first, words, _SEE, reach))
+
+
+def _of_file(subject: Subject) -> tuple[str, ...]:
+    if subject.kind != "File":
+        return ()
+    return "-f", "-" if subject.name == "standard input" else subject.name
 
 
 def _do(first: Finding, words: Sequence[str], text: str, reach: Reach) -> Remedy:

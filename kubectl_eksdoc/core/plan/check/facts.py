@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.rules.upgrades.tables import Tables
 
 if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -36,6 +37,7 @@ class CheckFacts:
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     drain: DrainPlan | None = None
     past: ChangesTold = ChangesTold()
+    tables: Tables = Tables()
 
     @property
     def name(self) -> str:

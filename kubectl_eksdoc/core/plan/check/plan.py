@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.plan.check.kin import asked_of, is_told
 from kubectl_eksdoc.core.plan.check.leading import led
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
+from kubectl_eksdoc.core.rules.upgrades.tables import Tables
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -31,7 +32,7 @@ class Wish:
     """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
     nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
     then on is listed, None for nothing. `accepted`: codes that may be unknown. `no_aws`: what only AWS knows is out of
-    scope."""
+    scope. `tables`: rows that come before those of the package."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
@@ -41,6 +42,7 @@ class Wish:
     since: datetime | None = None
     accepted: frozenset[str] = frozenset()
     no_aws: bool = False
+    tables: Tables = Tables()
 
     def asks(self, check: Check, code: Code) -> bool:
         """Whether what that check finds of that code is wanted."""
@@ -141,6 +143,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     that has not begun is not judged: before it nodes are always behind its target, and its steps say what to do."""
     if wish.whole and facts.way.steps:
         checks = [check for check in checks if check.gate is not Gate.AFTER]
+    facts = replace(facts, tables=wish.tables)
     found = [(check, _found(facts, check, wish, reach)) for check in checks]
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
