@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timezone
 from enum import Enum
 
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
@@ -24,6 +24,10 @@ from kubectl_eksdoc.core.model.workloads import Autoscaler, CronJob, Job, Worklo
 
 _TOLD = 3
 """Objects that are not valid and named in what is said of their kind."""
+
+
+NO_TIME = datetime.fromtimestamp(0, timezone.utc)
+"""When a dump was taken of which no object tells a time."""
 
 
 class Source(str, Enum):

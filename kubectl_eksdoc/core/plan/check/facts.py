@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_usage import ApiTold
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.changes import ChangesTold
@@ -38,6 +39,7 @@ class CheckFacts:
     drain: DrainPlan | None = None
     past: ChangesTold = ChangesTold()
     tables: Tables = Tables()
+    proxy: Doc | Absent | Unknown = NOT_ASKED
 
     @property
     def name(self) -> str:
