@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside, reading, since_values
@@ -237,6 +237,8 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     try:
         world, plan = answered(question, around)
     except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
         raise rights.explained(error, NAME) from error
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")

@@ -219,6 +219,7 @@ REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--schedule", "0 6 31 2 *"), "is never due"),
     (("--schedule", "@daily", "-n", "a/b"), "is no name of a namespace"),
     (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),
+    (("--schedule", "@daily", "--tables", "x.yaml"), "is a file of this machine"),
     (("--schedule", "@daily", "-o", "junit"), "have no output format"),
     (("--schedule", "@daily", "--demo"), "is of the live cluster"),
 ]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
@@ -14,15 +15,17 @@ from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Suppre
 from kubectl_eksdoc.core.model.missing_rights import as_read
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.causes import RootCause, among, root_causes
-from kubectl_eksdoc.core.plan.check.changed import Changed, changed
 from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.kin import asked_of, is_told
 from kubectl_eksdoc.core.plan.check.leading import led
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
 from kubectl_eksdoc.core.rules.upgrades.tables import Tables
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.plan.check.changed import Changed
+    from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -161,7 +164,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         tuple(notes(wish.suppressions, every, looked_for, observed)),
         _checklist(facts, reach) if wish.whole else (),
         None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
-        None if wish.since is None else changed(facts, wish.since),
+        None if wish.since is None else _changed(facts, wish.since),
     )
     return replace(plan, causes=_causes(plan, reach))
 
@@ -173,6 +176,12 @@ def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
     found = ((each, one.check.gate) for one in plan.judged for each in one.findings if each in counts)
     of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
     return root_causes(found, frozenset(of_aws), reach)
+
+
+def _changed(facts: CheckFacts, since: datetime) -> Changed:
+    from kubectl_eksdoc.core.plan.check.changed import changed
+
+    return changed(facts, since)
 
 
 def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
