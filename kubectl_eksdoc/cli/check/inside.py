@@ -257,10 +257,19 @@ def _identity(who: Identity, errand: Errand) -> Step:
     return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
 
 
+def _to_be_given_a_role(who: Identity, errand: Errand) -> bool:
+    return bool(not errand.role and who.cluster and who.region and _NO_AWS not in errand.args)
+
+
+_NO_AWS = "--no-aws"
+
+
 def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
     from kubectl_eksdoc.cli.rights import commands
     from kubectl_eksdoc.core.plan.check.registry import needs_of
 
+    if request.no_aws:
+        return f"It asks AWS nothing ({_NO_AWS}), and needs no role."
     past = commands.ASKED_OF_CHANGES if request.since is not None else ()
     asked = (*commands.asked(needs_of(checks)), *past)
     actions = sorted({action for question in asked for action in question.actions})
@@ -301,7 +310,7 @@ def _manifests(
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (
-        *((_identity(who, errand),) if not errand.role and who.cluster and who.region else ()),
+        *((_identity(who, errand),) if _to_be_given_a_role(who, errand) else ()),
         Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
         Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
         Step("read their logs:", logs(errand, reached, follow=False)),
