@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.cluster import NO_TIME, Cluster, Identity, Source
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import age, between, duration, rfc3339, shown
 
@@ -44,6 +44,8 @@ def data_age(cluster: Cluster, now: datetime) -> str:
     """Where the data came from and how old it is at `now`."""
     passed = between(cluster.observed_at, now)
     moment = rfc3339(cluster.observed_at)
+    if cluster.observed_at == NO_TIME:
+        return "snapshot without a time"
     if cluster.source is Source.DEMO:
         return f"demo cluster, fixed at {moment}"
     if passed < -_SKEW:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import NOT_ASKED, Unknown
 from kubectl_eksdoc.core.model.check_needs import Need, Wanted
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach
@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish, plan_check
 from kubectl_eksdoc.core.plan.check.registry import kinds_of, needs_of
 from kubectl_eksdoc.core.plan.check.way import Way, way, where
+from kubectl_eksdoc.core.rules import kube_proxy
 from kubectl_eksdoc.core.rules.upgrades.path import NoPath
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.errors import UsageError
@@ -92,4 +93,6 @@ def check_facts(
     told = around.tell(wanted)
     others = summed(cluster, way, told, around, needs, reach.ours)
     cluster = replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *others.notes))))
-    return CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)
+    proxy = around.interruption.objects.one(kube_proxy.CONFIG) if Need.PROXY in needs else NOT_ASKED
+    facts = CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)
+    return replace(facts, proxy=proxy)

@@ -24,6 +24,7 @@ from kubectl_eksdoc.core.rules.upgrades.addon_needs import Need, Table
 from kubectl_eksdoc.core.rules.upgrades.amis import Amis
 from kubectl_eksdoc.core.rules.upgrades.calendar import CalendarRow
 from kubectl_eksdoc.core.rules.upgrades.conversions import ByHand
+from kubectl_eksdoc.core.rules.upgrades.custom_apis import CustomApi
 from kubectl_eksdoc.core.rules.upgrades.gotchas import Gotcha
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.software import Software
@@ -45,6 +46,7 @@ SUBJECTS = {
     "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "calendar": Subject(CalendarRow, ("version",)),
+    "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
     "coredns_log_lines": Subject(shutdown.Symptom, ("parts",)),

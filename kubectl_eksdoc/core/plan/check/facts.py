@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_usage import ApiTold
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.core.model.changes import ChangesTold
@@ -15,6 +16,7 @@ from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.rules.upgrades.tables import Tables
 
 if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -36,6 +38,8 @@ class CheckFacts:
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     drain: DrainPlan | None = None
     past: ChangesTold = ChangesTold()
+    tables: Tables = Tables()
+    proxy: Doc | Absent | Unknown = NOT_ASKED
 
     @property
     def name(self) -> str:

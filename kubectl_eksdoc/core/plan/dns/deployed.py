@@ -31,14 +31,14 @@ from kubectl_eksdoc.core.plan.dns.shutdown import (
     together,
 )
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.core.rules import kube_proxy
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.core.rules.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import Judged, judged, lameduck_s
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
-KUBE_PROXY = Named("v1", "ConfigMap", SYSTEM, "kube-proxy-config")
-"""As EKS calls it."""
+KUBE_PROXY = kube_proxy.CONFIG
 
 PROPORTIONAL = tuple(
     Named("apps/v1", "Deployment", SYSTEM, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, When
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject, When
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.rules.upgrades.conversions import PLUGIN, by_hand, convertible
 from kubectl_eksdoc.core.rules.upgrades.conversions import convert as converting
@@ -27,6 +27,11 @@ def gone_on(way: Way, api_version: str, kind: str) -> RemovedApi | None:
 def not_served(row: RemovedApi) -> str:
     """``which Kubernetes 1.34 does not serve``."""
     return f"which Kubernetes {in_words(row.removed)} does not serve"
+
+
+def of_api(row: RemovedApi) -> Subject:
+    """The root cause of all that is written in it, or asks for it."""
+    return Subject("API", row.api_version)
 
 
 def severity(row: RemovedApi, worst: Severity) -> Severity:
