@@ -123,6 +123,7 @@ FLAGS: Mapping[str, Follows] = {
     "--update": Free("ids of updates are in AWS alone"),
     "addon-diff --resume": Takes(Own.ADDON_UPDATES),
     "imds-probe --resume": Takes(Own.METADATA_FIXES),
+    "imds-probe --undo": Takes(Own.METADATA_FIXES),
     "coredns-lameduck --resume": Takes(Own.DNS_CHANGES),
     # one of some words, of which the parser knows nothing
     "--fault": Takes(Own.FAULTS),

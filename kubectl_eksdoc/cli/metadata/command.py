@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
-from kubectl_eksdoc.cli.metadata import fix_options
+from kubectl_eksdoc.cli.metadata import fix_options, undoing
 from kubectl_eksdoc.cli.metadata import fixing as changing_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
@@ -61,6 +61,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
         raise rights.explained(error, reading.NAME) from error
     opening.told(world, options, around)
     shared_options.told(before, around)
+    undoing.tell_open(request, world, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, world.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)

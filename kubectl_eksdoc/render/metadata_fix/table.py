@@ -28,7 +28,8 @@ def head(act: Act) -> str:
         case OnTemplate():
             return f"a hop limit of {act.hop_limit} in a new version of launch template {act.id} for {act.group}"
         case OnClass():
-            return f"a hop limit of {act.hop_limit} in EC2NodeClass {act.name}"
+            limit = "no hop limit" if act.hop_limit is None else f"a hop limit of {act.hop_limit}"
+            return f"{limit} in EC2NodeClass {act.name}"
 
 
 def action(act: Act) -> str:
@@ -174,6 +175,7 @@ _TONES = {
     Became.AS_BEFORE: Tone.WARN,
     Became.PENDING: Tone.WARN,
     Became.OTHER: Tone.BAD,
+    Became.SET_BACK: Tone.WARN,
     Became.GONE: Tone.FAINT,
     Became.UNKNOWN: Tone.UNKNOWN,
 }
