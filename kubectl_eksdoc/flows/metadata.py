@@ -147,6 +147,7 @@ def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
     scaling = [each for each in told.scaling_groups.values() if isinstance(each, ScalingGroup)]
     templates = [each for each in told.templates.values() if isinstance(each, TemplateVersion)]
     launched_from = [*(each.template for each in groups), *(each.template for each in scaling)]
+    launched_from += [ref for each in scaling for ref in each.others]
     images = {each.image for each in templates}
     if "" in images:
         images |= {each.image for each in instances}

@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     MetadataOptions,
     PodIdentity,
     SaidOptions,
+    ScalingGroup,
     TemplateRef,
 )
 from kubectl_eksdoc.core.rules.metadata_service import launch
@@ -115,6 +116,34 @@ def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> No
     instance = ec2.instances(of, [launched])[launched]
     assert isinstance(instance, Instance) and instance.scaling_group == "own"
     assert instance.template is not None and instance.template.id == ref.id
+
+
+def mixed(*overrides: str) -> ScalingGroup:
+    """By the versions of the templates of its types, "" for none."""
+    types = [
+        {"InstanceType": "m5.large", **({"LaunchTemplateSpecification": spec(each)} if each else {})}
+        for each in overrides
+    ]
+    policy = {"LaunchTemplate": {"LaunchTemplateSpecification": spec("1"), "Overrides": types}}
+    group = {"AutoScalingGroupName": "own", "MixedInstancesPolicy": policy}
+    answer = {"autoscaling:DescribeAutoScalingGroups": {"AutoScalingGroups": [group]}}
+    found = ec2.scaling_groups(sees(Scripted(answer)), ["own"])["own"]
+    assert isinstance(found, ScalingGroup)
+    return found
+
+
+def spec(version: str) -> dict[str, str]:
+    return {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "own", "Version": version}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "versions"),
+    [((), ["1"]), (("", ""), ["1"]), (("2", ""), ["1", "2"]), (("2", "2"), ["2"]), (("2", "3"), ["2", "3"])],
+)
+def test_templates_of_a_group_of_several_instance_types(overrides: tuple[str, ...], versions: list[str]) -> None:
+    group = mixed(*overrides)
+    assert group.mixed and group.template is not None
+    assert [each.version for each in (group.template, *group.others)] == versions
 
 
 def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Finding, Severity
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import Effect
@@ -154,7 +155,7 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
         titled(Title("Why"), list(_why(groups, look)), look) if full else [],
         drawn(Title("Nodes"), _table_nodes(view), look, full) if full else [],
         findings(found if full else _in_short(found), "", look, full, named=True, mark=marking(view.since)),
-        *to_choose(view.offered, look, full),
+        *to_choose(view.offered, look, full, view.plan.facts.cluster.source is not Source.SNAPSHOT),
         [] if full else wrap(_last(found), look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

@@ -83,8 +83,8 @@ Offered = Sequence[tuple[NodesAlike, Choice]]
 _TITLE = Title("What can be done", ": for each group, what moves least first")
 
 
-def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
-    """Sections; none where there is nothing to choose."""
+def to_choose(offered: Offered, look: Look, full: bool, live: bool = True) -> list[list[str]]:
+    """Sections; none where there is nothing to choose. `live`: of a cluster that can be changed."""
     rows = [row for alike, choice in offered for row in _rows(alike, choice if full else _least(choice))]
     more = sum(len(choice.fixes) for _, choice in offered) - len(rows)
     columns = [
@@ -99,7 +99,7 @@ def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
     table = drawn(_TITLE, (columns, rows), look, full) if rows else []
     said = [line for alike, choice in offered for line in _cannot(alike, choice, look)] if full or not rows else []
     first = table + said if table else titled(_TITLE, said, look)
-    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, look)]
+    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, live, look)]
 
 
 def _least(choice: Choice) -> Choice:
@@ -127,11 +127,12 @@ def _cannot(alike: NodesAlike, choice: Choice, look: Look) -> Iterator[str]:
         yield from wrap(shown(f"{alike.label}: {why}", look), look.columns, MARGIN, MARGIN * 2)
 
 
-def _below(rows: Sequence[Row], more: int, look: Look) -> list[str]:
+def _below(rows: Sequence[Row], more: int, live: bool, look: Look) -> list[str]:
     if not rows:
         return []
     others = f"{more} more fixes, commands" if more else "Commands"
-    text = f"{others}, way back and cautions: -o wide. To have one carried out: --apply --fix FIX [--nodegroup GROUP]"
+    apply = "--apply --fix FIX [--nodegroup GROUP]" if live else "ask the live cluster"
+    text = f"{others}, way back and cautions: -o wide. To have one carried out: {apply}"
     return wrap(text, look.columns)
 
 

@@ -98,7 +98,12 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     path = a_snapshot(folder, with_aws=False)
     ran = run_cli("imds-probe", "--snapshot", path)
     assert ran.code == 5 and "holds no answers of AWS" in ran.out
-    found = {each["name"]: each for each in document("--snapshot", path)["groups"]}
+    told = document("--snapshot", path)
+    commands = [each.get("command") or "" for one in told["findings"] for each in one["remedy"]]
+    assert any("--active" in each for each in commands)
+    refused = [each for each in commands if "--snapshot" in each and ("--active" in each or "--apply" in each)]
+    assert not refused, "a snapshot runs no pods"
+    found = {each["name"]: each for each in told["groups"]}
     assert found["general"]["next"]["verdict"] == "cut off", "an EC2NodeClass is of the cluster"
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
 

@@ -121,11 +121,12 @@ class NodeGroup:
 @dataclass(frozen=True, slots=True)
 class ScalingGroup:
     """An auto scaling group; `template` is what it launches from next, None for an old launch configuration. `mixed`:
-    it stands in a policy of several instance types."""
+    it stands in a policy of several instance types; `others`: templates from which it launches some of these types."""
 
     name: str
     template: TemplateRef | None = None
     mixed: bool = False
+    others: tuple[TemplateRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

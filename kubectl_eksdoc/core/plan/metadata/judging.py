@@ -283,7 +283,7 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
                 "imds-nodes-unknown/when",
                 _subject(alike),
                 tuple(some(alike.nodes)),
-                remedy=(_measured(alike.nodes[0]) if now else Remedy(_LOOK),),
+                remedy=(_measured(alike) if now else Remedy(_LOOK),),
                 when="now" if now else "on the next node",
                 why=found.why,
             )
@@ -301,15 +301,23 @@ def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[Nod
         "imds-nodes-unknown/right",
         _subject(first) if len(groups) == 1 else _cluster(facts),
         tuple(some(names)),
-        remedy=(allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),
+        remedy=(allow(missing), _measured(first)) if now else (allow(missing),),
         when=" and ".join(when),
         why=why,
         missing=missing,
     )
 
 
-def _measured(node: str) -> Remedy:
-    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{node} --active")
+def _measured(alike: NodesAlike) -> Remedy:
+    if alike.windows:
+        return Remedy(_BY_HAND)
+    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{alike.nodes[0]} --active")
+
+
+_BY_HAND = (
+    "Ask from one of its pods (--active is of Linux nodes): kubectl exec POD -- curl.exe -sS -m 3 -X PUT -H "
+    '"X-aws-ec2-metadata-token-ttl-seconds: 60" http://169.254.169.254/latest/api/token'
+)
 
 
 def _subject(alike: NodesAlike) -> Subject:

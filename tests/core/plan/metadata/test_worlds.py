@@ -60,6 +60,21 @@ def hardened() -> Cloud:
     return world
 
 
+@pytest.mark.parametrize("options", [MetadataOptions("required", 1), MetadataOptions("optional", 1)])
+def test_what_a_pod_on_windows_needs_is_not_known(options: MetadataOptions) -> None:
+    world = cloud("own template", options=options, said=SaidOptions(options.tokens, 1))
+    world.nodes = [replace(each, labels={**each.labels, "kubernetes.io/os": "windows"}) for each in world.nodes]
+    world.pods = [pod("lbc", LBC)]
+    plan = of(world)
+    assert plan.groups[0].alike.here.reach is Reach.UNKNOWN
+    finding = told(plan)["imds-nodes-unknown"]
+    assert finding.status is Status.UNKNOWN and "on Windows" in finding.message
+    assert all("imds-probe" not in each.command for each in finding.remedy), "the probe is of Linux nodes"
+    assert all(not choice.fixes for _, choice in offered(plan, plan.facts.cluster))
+    world.instances[ident(0)] = Instance(ident(0), state="running", options=TWO)
+    assert of(world).groups[0].alike.here.reach is Reach.REACHABLE
+
+
 def test_a_hardened_cluster_passes_and_nothing_is_proposed() -> None:
     plan = of(hardened())
     assert [(each.code, each.status, each.severity) for each in plan.findings] == [

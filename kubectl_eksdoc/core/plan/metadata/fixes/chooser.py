@@ -149,6 +149,10 @@ def _on_scaling_group(of: Behind) -> Iterator[Fix | str]:
             "launch template"
         )
         return
+    if group.others:
+        names = ", ".join(map(str, (group.template, *group.others)))
+        yield f"auto scaling group {group.name} launches from several launch templates: change each of them ({names})"
+        return
     template = of.template(group.template)
     if template is None:
         yield f"what launch template {group.template} says is not known: {_why(of)}"
