@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Container, LogOf, Pod
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.plan.metadata.affected import choose, inside, logs_of
-from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
+from kubectl_eksdoc.core.plan.metadata.assumed import Assumed, Intent
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, MetadataFacts, instance_of
 from kubectl_eksdoc.core.plan.probes import owner_of
@@ -99,6 +99,7 @@ def plan_imds(
     whole: Cluster | None = None,
     reach: Reach = Reach(),
     assumed: Assumed | None = None,
+    intent: Intent | None = None,
 ) -> MetadataPlan:
     """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
     snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`.
@@ -107,7 +108,7 @@ def plan_imds(
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed)
+    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed, intent=intent)
     return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops, reach)
 
 

@@ -116,7 +116,8 @@ def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
     from kubectl_eksdoc.core.plan.metadata.fixes.chooser import NotChosen, chosen, forbidden, offered
     from kubectl_eksdoc.flows.metadata import plan_imds
 
-    plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops, world.inside)
+    cluster, intent = reading.scope(request).of(world.cluster), request.intent
+    plan = plan_imds(cluster, world.machines, request.hops, world.inside, intent=intent)
     named = bool(request.groups or request.nodes)
     found = chosen(offered(plan, world.cluster, world.vpc, world.profile, named), fix.name)
     if isinstance(found, NotChosen):

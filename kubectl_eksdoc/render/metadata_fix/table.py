@@ -81,10 +81,12 @@ def proof(done: Done) -> str:
 
 Offered = Sequence[tuple[NodesAlike, Choice]]
 _TITLE = Title("What can be done", ": for each group, what moves least first")
+_PODS_FIRST = Title("What can be done", ": for each group, what the pods are given first")
 
 
-def to_choose(offered: Offered, look: Look, full: bool, live: bool = True) -> list[list[str]]:
-    """Sections; none where there is nothing to choose. `live`: of a cluster that can be changed."""
+def to_choose(offered: Offered, look: Look, full: bool, live: bool = True, pods_first: bool = False) -> list[list[str]]:
+    """Sections; none where there is nothing to choose. `live`: of a cluster that can be changed. `pods_first`: what the
+    pods are given comes before what the nodes are."""
     rows = [row for alike, choice in offered for row in _rows(alike, choice if full else _least(choice))]
     more = sum(len(choice.fixes) for _, choice in offered) - len(rows)
     columns = [
@@ -96,9 +98,10 @@ def to_choose(offered: Offered, look: Look, full: bool, live: bool = True) -> li
         Column("INSTANCES", right=True, short="INST."),
         Column("BY", drop=1),
     ]
-    table = drawn(_TITLE, (columns, rows), look, full) if rows else []
+    title = _PODS_FIRST if pods_first else _TITLE
+    table = drawn(title, (columns, rows), look, full) if rows else []
     said = [line for alike, choice in offered for line in _cannot(alike, choice, look)] if full or not rows else []
-    first = table + said if table else titled(_TITLE, said, look)
+    first = table + said if table else titled(title, said, look)
     return [first, *_whole(offered, look)] if full else [first, _below(rows, more, live, look)]
 
 

@@ -108,6 +108,14 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
 
 
+def test_what_is_meant_is_an_option_of_the_answer() -> None:
+    told = document("--demo", "--intent", "hops=1")
+    missed = {each["subject"]["name"] for each in told["findings"] if each["code"] == "imds-intent-missed"}
+    assert missed == {"blue", "reports", "search", "tools"} and told["metadata"]["options"]["intent"] == "hops=1"
+    for words in (("--intent", "ami=AL2023"), ("--intent", "hops=0"), ("--intent", "hops=1", "--active")):
+        assert run_cli("imds-probe", "--demo", *words).code == 2
+
+
 def test_proof_by_pods_is_not_promised_of_a_fix_that_makes_other_nodes() -> None:
     ran = run_cli("imds-probe", "--demo", "--apply", "--fix", "node-class", "--active", "--dry-run")
     assert ran.code == 2 and "after node-class Karpenter makes others" in ran.err

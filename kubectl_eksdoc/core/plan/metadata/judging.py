@@ -21,6 +21,7 @@ from kubectl_eksdoc.core.plan.metadata.affected import (
     fails,
     unexplained,
 )
+from kubectl_eksdoc.core.plan.metadata.assumed import Intent
 from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
@@ -31,15 +32,21 @@ NODES = "nodes: "
 
 
 def judged(
-    alike: NodesAlike, affected: Sequence[AffectedPod], hops: int = POD, assumed: bool = False
+    alike: NodesAlike,
+    affected: Sequence[AffectedPod],
+    hops: int = POD,
+    assumed: bool = False,
+    intent: Intent | None = None,
 ) -> Iterator[Finding]:
     """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
-    next node has, so that it is no finding that it differs."""
+    next node has, so that it is no finding that it differs. `intent`: which options are meant."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
             yield _of_pods(alike, same, hops, assumed)
     if not assumed:
-        yield from _next(alike, affected)
+        yield from _next(alike, affected, intent)
+    if intent is not None:
+        yield from _intended(alike, intent)
     yield from _tokens(alike)
     if alike.next.refused:
         yield _refused(alike)
@@ -228,8 +235,30 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
         yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
 
 
-def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
-    if not alike.changes:
+def _intended(alike: NodesAlike, intent: Intent) -> Iterator[Finding]:
+    options = {"now": alike.now.options, "on the next node": alike.next.options}
+    missed = [when for when, each in options.items() if intent.missed_by(each)]
+    if missed:
+        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
+        yield Finding.of(
+            "imds-intent-missed",
+            _subject(alike),
+            tuple(some(alike.nodes)),
+            when=" and ".join(missed),
+            found=_in_words(options[missed[0]]),
+            intent=str(intent),
+            command=shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
+        )
+
+
+def _in_words(options: object) -> str:
+    if not isinstance(options, MetadataOptions):
+        return ""
+    return f"the hop limit is {options.hop_limit}, and tokens are {options.tokens}"
+
+
+def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: Intent | None) -> Iterator[Finding]:
+    if not alike.changes or (intent is not None and intent.met_by(alike.next.options)):
         return
     worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
     fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)

@@ -91,7 +91,7 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
     groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of)) for at, each in enumerate(alike))
     assumed = facts.assumed is not None
-    findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed)]
+    findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed, facts.intent)]
     findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
     for at, each in enumerate(alike):
         later = on_successor(each, facts, hops)

@@ -27,7 +27,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, Node, NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
+from kubectl_eksdoc.core.plan.metadata.assumed import Assumed, Intent
 from kubectl_eksdoc.core.rules.metadata_service import (
     AUTO_MODE,
     OPTIONAL,
@@ -47,13 +47,15 @@ from kubectl_eksdoc.core.rules.metadata_service import (
 @dataclass(frozen=True, slots=True)
 class MetadataFacts:
     """`inside`: what was found in pods that were looked into, by ``namespace/name``; so many more were worth it that
-    were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them."""
+    were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them. `intent`: which options are
+    meant."""
 
     cluster: Cluster
     told: MachinesTold = MachinesTold()
     inside: Mapping[str, Inside] = field(default_factory=dict)
     not_looked_into: int = 0
     assumed: Assumed | None = None
+    intent: Intent | None = None
 
 
 K = TypeVar("K")

@@ -71,7 +71,11 @@ def choices(
                 cannot.append(each)
     if not found and not cannot and facts.assumed is None:
         cannot.append(_nothing_known(of))
-    return Choice(tuple(sorted(found, key=lambda fix: (*fix.blast.size, NAMES.index(fix.name)))), tuple(cannot))
+    meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
+    in_order = sorted(
+        found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
+    )
+    return Choice(tuple(in_order), tuple(cannot))
 
 
 def offered(
