@@ -108,6 +108,12 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
 
 
+def test_who_would_be_affected_is_named_on_the_page() -> None:
+    ran = run_cli("imds-probe", "--demo", "--assume", "hops=1")
+    said = " ".join(ran.out.split())
+    assert "2 pods may break (kube-system/aws-load-balancer-controller), and whether they do is not known" in said
+
+
 def test_what_is_meant_is_an_option_of_the_answer() -> None:
     told = document("--demo", "--intent", "hops=1")
     missed = {each["subject"]["name"] for each in told["findings"] if each["code"] == "imds-intent-missed"}

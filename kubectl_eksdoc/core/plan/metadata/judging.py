@@ -26,7 +26,7 @@ from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 
-_MOST_PODS = 5
+_MOST_PODS, _NAMED = 5, 3
 NODES = "nodes: "
 """How the line of the evidence begins that says on which nodes, and whose doing that is."""
 
@@ -216,15 +216,22 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
 
 def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """One for all: the groups are its evidence."""
-    evidence, total = [], 0
+    evidence, every = list[str](), list[AffectedPod]()
     for alike, affected in groups:
         found = [each for each in affected if each.effect is Effect.POSSIBLE]
         if found:
             evidence.append(f"{_group(alike)}: {pod_count(len(found))}; {found[0].where}")
             evidence += some(reasons(found))
-        total += len(found)
-    if total:
-        yield Finding.of("imds-pods-possible/possible", _cluster(facts), tuple(evidence), count=total, roles=_ROLES)
+        every += found
+    if every:
+        yield Finding.of(
+            "imds-pods-possible/possible",
+            _cluster(facts),
+            tuple(evidence),
+            count=len(every),
+            whose=whose(every),
+            roles=_ROLES,
+        )
 
 
 def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
@@ -367,6 +374,12 @@ def reasons(affected: Iterable[AffectedPod]) -> list[str]:
     """Why, by whose the pods are."""
     owners = {owner_of(each.pod): each.why for each in affected}
     return sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+
+
+def whose(affected: Iterable[AffectedPod]) -> str:
+    """The workloads, at most three of them by name."""
+    named = sorted({str(owner_of(each.pod)) for each in affected})
+    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
 
 
 def some(names: Sequence[str]) -> list[str]:
