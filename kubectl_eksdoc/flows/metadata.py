@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     NodeGroup,
     ScalingGroup,
     TemplateVersion,
+    V1Calls,
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import Reach
@@ -35,6 +36,10 @@ KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 
 Tell = Callable[[MachineKeys], MachinesTold]
 """AWS: each answer, or why there is none."""
+
+
+Count = Callable[[Sequence[str], datetime], Mapping[str, V1Calls | Unknown]]
+"""CloudWatch: requests without a token, by instance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +105,19 @@ def plan_imds(
     reach: Reach = Reach(),
     assumed: Assumed | None = None,
     intent: Intent | None = None,
+    count: Count | None = None,
 ) -> MetadataPlan:
     """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
-    snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`.
+    snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`. `count`: of requests
+    without a token, None: they are not asked for.
 
     Raises:
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
     facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed, intent=intent)
+    if count is not None:
+        facts = replace(facts, v1_calls=count(_instances(whole or cluster), cluster.observed_at))
     return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops, reach)
 
 

@@ -131,6 +131,7 @@ FLAGS: Mapping[str, Follows] = {
     "--to": Words({"latest": "the newest version for this cluster"}),
     "--coredns-version": Free("written by hand, as 1.13.1"),
     "--set": Words({"lameduck=": "how long a CoreDNS that ends still answers"}),
+    "--evidence": Words({"cloudwatch": "requests without a token, of 14 days"}),
     "--intent": Words({"hops=1": "hop limit 1", "hops=1,tokens=required": "hop limit 1, and IMDSv2 only"}),
     "--assume": Words(
         {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AMI of AL2023 in the place of AL2"}

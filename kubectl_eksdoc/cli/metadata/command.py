@@ -82,7 +82,9 @@ def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[Meta
     whole = None if request.source.live else world.cluster
     reach = opening.reach(request.source, request.options, world.cluster.identity.context)
     cluster, hops = scope.of(world.cluster), request.hops
-    return world, plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed, request.intent)
+    count = world.v1_calls if request.evidence else None
+    plan = plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed, request.intent, count)
+    return world, plan
 
 
 def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | None:
@@ -177,6 +179,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="the options that are meant, hops=N,tokens=required|optional: with hops=1 pods that cannot reach it and "
         "are not affected are fine, their own fixes come first, and nodes with more hops are a finding",
     )
+    group.add_argument(
+        "--evidence",
+        choices=("cloudwatch",),
+        default=None,
+        metavar="SOURCE",
+        help="cloudwatch: count the requests without a token (IMDSv1) of each instance in the last 14 days, of every "
+        "program, not of one pod; two metrics an instance, which AWS charges for (cloudwatch:GetMetricData)",
+    )
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)
     probe_options.add_to(parser)
@@ -239,6 +249,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         raise UsageError("--assume is a what-if: neither --apply nor --active goes with it")
     if request.intent is not None and args.active and not args.apply:
         raise UsageError("--active measures what pods find, whatever is meant: --intent does not go with it")
+    if request.evidence and (args.active or args.apply):
+        raise UsageError("--evidence is of the answer without --active and --apply")
     fix = fix_options.fix_from(args, request)
     active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None or active is not None:

@@ -32,7 +32,7 @@ _WORKLOADS = {
 class Request:
     """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
     `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
-    the next nodes; `intent`: what is meant of all."""
+    the next nodes; `intent`: what is meant of all. `evidence`: CloudWatch is asked."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -45,6 +45,7 @@ class Request:
     assumed: Assumed | None = None
     workload: tuple[str, str] | None = None
     intent: Intent | None = None
+    evidence: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -73,6 +74,7 @@ class Request:
             args.assume,
             workloads[0] if workloads else None,
             args.intent,
+            args.evidence is not None,
         )
 
     @property
@@ -87,6 +89,7 @@ class Request:
             "accept-unknown": list(self.accepted),
             "assume": str(self.assumed or ""),
             "intent": str(self.intent or ""),
+            "evidence": "cloudwatch" if self.evidence else "",
             "since": self.earlier,
         }
         if self.pod or self.workload:

@@ -87,6 +87,7 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
     **dict.fromkeys(WISHES, _OF_COREDNS),
     "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _OF_INTERRUPTION,
+    "imds-probe --evidence": (questions.METRICS,),
     "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
@@ -131,7 +132,8 @@ OF: Mapping[Question, str] = {
     questions.SUBNETS: "how many addresses the subnets have left is unknown",
     questions.PARAMETER: "which AMI releases are the latest is unknown",
     questions.QUOTA: "how many more instances the account may have is unknown",
-    questions.METRICS: "failed deliveries, use of quotas, and fetches from the queue, are unknown",
+    questions.METRICS: "failed deliveries, use of quotas, fetches from the queue, and requests without a token, are "
+    "unknown",
     questions.TARGET_HEALTH: "the health of the affected targets is unknown",
     questions.SPOT_REQUESTS: "a notice is known by Events of the cluster only",
     questions.QUEUE_URL: "whether there is a queue is unknown",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,23 @@ def test_a_change_by_hand_is_told_from_what_makes_the_nodes(ann: Probing) -> Non
     assert sorted(len(each["nodes"]) for each in found) == [1, len(cut) - 1]
     (mended,) = [each for each in found if len(each["nodes"]) == 1]
     assert mended["changed"] and (mended["now"]["verdict"], mended["next"]["verdict"]) == ("reachable", "cut off")
+
+
+@pytest.mark.long
+def test_requests_without_a_token_are_counted(ann: Probing) -> None:
+    rows = ann.aws.client("ec2").describe_instances()["Reservations"]
+    one = rows[0]["Instances"][0]["InstanceId"]
+    now = datetime.fromisoformat(document(ann)["metadata"]["observedAt"].replace("Z", "+00:00"))
+    counted = {"MetricName": "MetadataNoToken", "Value": 5, "Timestamp": now - timedelta(days=2)}
+    of = [{"Name": "InstanceId", "Value": one}]
+    ann.aws.client("cloudwatch").put_metric_data(Namespace="AWS/EC2", MetricData=[{**counted, "Dimensions": of}])
+    assert all("CloudWatch" not in each["message"] for each in document(ann)["findings"])
+    assert ann.aws.count("cloudwatch:GetMetricData") == 0, "it is asked only if it is wanted"
+    found = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
+    assert "5 answered, 0 refused" in found["imds-v1-counted"]["message"]
+    ann.aws.deny("cloudwatch:GetMetricData")
+    denied = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
+    assert denied["imds-evidence-unknown"]["missing"] == "cloudwatch:GetMetricData"
 
 
 LOST = {

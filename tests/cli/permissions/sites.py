@@ -125,6 +125,7 @@ LINES = (
     Line("addon-diff", "addon-diff --all -o json"),
     Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
     Line("imds-probe", "imds-probe -o json", "instances"),
+    Line("imds-probe --evidence", "imds-probe --evidence cloudwatch -o json", "instances", like="imds-probe"),
     Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}", unasked=_NO_QUEUE),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
     Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "identity", like="coredns-lameduck"),

@@ -129,6 +129,20 @@ class ScalingGroup:
     others: tuple[TemplateRef, ...] = ()
 
 
+V1_DAYS = 14
+"""So far back requests without a token are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class V1Calls:
+    """Requests to the metadata service of an instance without a token (IMDSv1), as CloudWatch has counted them:
+    `answered` (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without figures; on so many `days`."""
+
+    answered: int | None = None
+    rejected: int | None = None
+    days: int = 0
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class PodIdentity:
     """A service account whose pods have a role by EKS Pod Identity (ListPodIdentityAssociations)."""

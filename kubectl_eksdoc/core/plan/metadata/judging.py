@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.plan.metadata.affected import (
     unexplained,
 )
 from kubectl_eksdoc.core.plan.metadata.assumed import Intent
+from kubectl_eksdoc.core.plan.metadata.evidence import Counted, answered, in_all, rejected
 from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
@@ -37,9 +38,11 @@ def judged(
     hops: int = POD,
     assumed: bool = False,
     intent: Intent | None = None,
+    counted: Counted | None = None,
 ) -> Iterator[Finding]:
     """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
-    next node has, so that it is no finding that it differs. `intent`: which options are meant."""
+    next node has, so that it is no finding that it differs. `intent`: which options are meant;
+    `counted`: requests without a token, None where CloudWatch was not asked."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
             yield _of_pods(alike, same, hops, assumed)
@@ -47,7 +50,8 @@ def judged(
         yield from _next(alike, affected, intent)
     if intent is not None:
         yield from _intended(alike, intent)
-    yield from _tokens(alike)
+    yield from _tokens(alike, counted)
+    yield from rejected(_subject(alike), counted or {})
     if alike.next.refused:
         yield _refused(alike)
 
@@ -66,6 +70,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             identities_why=identities.why,
             lacking=identities.missing or "the Pod Identity associations",
         )
+    yield from in_all(_cluster(facts), facts.v1_calls or {})
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(
@@ -279,17 +284,18 @@ def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: Intent | N
     )
 
 
-def _tokens(alike: NodesAlike) -> Iterator[Finding]:
+def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
     """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
     now, later = alike.now.options, alike.next.options
     if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
         return
     if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
-        yield Finding.of(
+        told = answered(_subject(alike), counted or {}, alike.next.by)
+        yield told or Finding.of(
             "imds-tokens-required",
             _subject(alike),
             tuple(some(alike.nodes)),
-            remedy=(Remedy(_COUNT_V1),),
+            remedy=(_count_v1(alike),),
             by=alike.next.by,
         )
 
@@ -298,10 +304,13 @@ def _refused(alike: NodesAlike) -> Finding:
     return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
 
 
-_COUNT_V1 = (
-    "Look at CloudWatch's metric MetadataNoToken of these instances (namespace AWS/EC2): 0 over some weeks means that "
-    "nobody asks without a token. Old SDKs, and fluent-bit with imds_version v1, do."
-)
+def _count_v1(alike: NodesAlike) -> Remedy:
+    which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
+    return Remedy(
+        "Let CloudWatch tell whether a program there asks without a token (MetadataNoToken). Old SDKs, and fluent-bit "
+        "with imds_version v1, do.",
+        shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch"),
+    )
 
 
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST, AffectedPod,
 from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.core.plan.metadata.programs import program_of
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike, Service, nodes_alike
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike, Service, counted_of, nodes_alike
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
 from kubectl_eksdoc.core.plan.since.side import Of, Scope, Side, made_earlier, needs_of, read_of
@@ -85,7 +85,13 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
     groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of)) for at, each in enumerate(alike))
     assumed = facts.assumed is not None
-    findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed, facts.intent)]
+    findings = [
+        found
+        for group in groups
+        for found in judged(
+            group.alike, group.affected, hops, assumed, facts.intent, counted_of(group.alike.nodes, facts)
+        )
+    ]
     findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
     for at, each in enumerate(alike):
         later = on_successor(each, facts, hops)

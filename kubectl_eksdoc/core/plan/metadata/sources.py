@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     SaidOptions,
     TemplateRef,
     TemplateVersion,
+    V1Calls,
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -48,7 +49,7 @@ from kubectl_eksdoc.core.rules.metadata_service import (
 class MetadataFacts:
     """`inside`: what was found in pods that were looked into, by ``namespace/name``; so many more were worth it that
     were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them. `intent`: which options are
-    meant."""
+    meant. `v1_calls`: by instance, where CloudWatch was asked; None where it was not."""
 
     cluster: Cluster
     told: MachinesTold = MachinesTold()
@@ -56,6 +57,7 @@ class MetadataFacts:
     not_looked_into: int = 0
     assumed: Assumed | None = None
     intent: Intent | None = None
+    v1_calls: Mapping[str, V1Calls | Unknown] | None = None
 
 
 K = TypeVar("K")
@@ -83,6 +85,15 @@ def instance_of(node: Node) -> str:
     """The id of its EC2 instance, "" where it has none (Fargate, hybrid nodes) or names it otherwise."""
     found = _INSTANCE.match(node.provider_id)
     return found.group(1) if found else ""
+
+
+def counted_of(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str, V1Calls | Unknown] | None:
+    """By node, what CloudWatch has counted of its instance; None where it was not asked."""
+    calls, names = facts.v1_calls, set(nodes)
+    if calls is None:
+        return None
+    none = Unknown("its instance is not known")
+    return {node.name: calls.get(instance_of(node), none) for node in facts.cluster.nodes if node.name in names}
 
 
 def scaling_group_of(node: Node, facts: MetadataFacts) -> str:
