@@ -158,12 +158,14 @@ def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
     templates = [each for each in told.templates.values() if isinstance(each, TemplateVersion)]
     launched_from = [*(each.template for each in groups), *(each.template for each in scaling)]
     launched_from += [ref for each in scaling for ref in each.others]
+    templates += [each for each in told.configurations.values() if isinstance(each, TemplateVersion)]
     images = {each.image for each in templates}
     if "" in images:
         images |= {each.image for each in instances}
     return MachineKeys(
         scaling_groups=_sorted(each.scaling_group for each in instances if each.id in scaled),
         templates=tuple(dict.fromkeys(filter(None, launched_from))),
+        configurations=_sorted(each.configuration for each in scaling if each.template is None),
         images=_sorted(image for image in images if not image.startswith(BY_PARAMETER)),
     )
 

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     SaidOptions,
     ScalingGroup,
     TemplateRef,
+    TemplateVersion,
 )
 from kubectl_eksdoc.core.rules.metadata_service import launch
 from kubectl_eksdoc.errors import AwsDenied
@@ -116,6 +117,28 @@ def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> No
     instance = ec2.instances(of, [launched])[launched]
     assert isinstance(instance, Instance) and instance.scaling_group == "own"
     assert instance.template is not None and instance.template.id == ref.id
+
+
+def test_a_launch_configuration(prod: World, of: Believed) -> None:
+    client = prod.client("autoscaling")
+    client.create_launch_configuration(
+        LaunchConfigurationName="old",
+        ImageId="ami-12345678",
+        InstanceType="m5.large",
+        MetadataOptions={"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+    )
+    client.create_auto_scaling_group(
+        AutoScalingGroupName="own",
+        MinSize=0,
+        MaxSize=1,
+        AvailabilityZones=["ap-northeast-2a"],
+        LaunchConfigurationName="old",
+    )
+    group = ec2.scaling_groups(of, ["own"])["own"]
+    assert isinstance(group, ScalingGroup) and (group.template, group.configuration) == (None, "old")
+    found = ec2.launch_configurations(of, ["old", "gone"])
+    assert found["old"] == TemplateVersion("", "old", 0, SaidOptions("required", 1), "ami-12345678")
+    assert isinstance(found["gone"], Absent)
 
 
 def mixed(*overrides: str) -> ScalingGroup:

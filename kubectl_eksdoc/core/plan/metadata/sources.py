@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     MachinesTold,
     MetadataOptions,
     SaidOptions,
+    ScalingGroup,
     TemplateRef,
     TemplateVersion,
     V1Calls,
@@ -229,9 +230,19 @@ def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     if isinstance(group, Unknown):
         return Service(group, "")
     if group.template is None:
-        return Service(Unknown(f"auto scaling group {group.name} has no launch template"), "")
+        return _by_configuration(group, node, facts)
     made = [_by_template(ref, node, facts) for ref in (group.template, *group.others)]
     return made[0] if len(made) == 1 else _by_type(group.name, made)
+
+
+def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> Service:
+    if not group.configuration:
+        return Service(Unknown(f"auto scaling group {group.name} has no launch template"), "")
+    found = _of(facts.told.configurations, group.configuration, f"launch configuration {group.configuration}")
+    if isinstance(found, Unknown):
+        return Service(found, "")
+    made = launch(found.options, facts.told.account, _image(found, node, facts))
+    return Service(made.options, _who(made, f"launch configuration {found.name}"))
 
 
 def _by_type(group: str, made: Sequence[Service]) -> Service:

@@ -180,6 +180,15 @@ def test_a_group_of_ones_own_goes_by_its_auto_scaling_group() -> None:
     )
 
 
+def test_a_launch_configuration_says_what_a_template_does() -> None:
+    old = {"old": TemplateVersion("", "old", 0, SaidOptions("required", 1), AMI)}
+    scaling = {"asg-1": ScalingGroup("asg-1", configuration="old")}
+    told = service_next(of(""), facts(configurations=old, scaling_groups=scaling))
+    assert (told.options, told.by) == (AL2023, "launch configuration old")
+    for held in ({}, {"old": DENIED}, {"old": Absent("gone")}):
+        assert isinstance(service_next(of(""), facts(configurations=held, scaling_groups=scaling)).options, Unknown)
+
+
 @pytest.mark.parametrize(("hops", "known"), [(1, True), (2, False)])
 def test_a_group_that_launches_some_types_from_another_template(hops: int, known: bool) -> None:
     other = TemplateRef("lt-2", "arm", "1")
