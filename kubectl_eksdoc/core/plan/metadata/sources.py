@@ -241,7 +241,7 @@ def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> 
     found = _of(facts.told.configurations, group.configuration, f"launch configuration {group.configuration}")
     if isinstance(found, Unknown):
         return Service(found, "")
-    made = launch(found.options, facts.told.account, _image(found, node, facts))
+    made = launch(found.options, facts.told.account, _image(found, node, facts), _type_of(node, facts))
     return Service(made.options, _who(made, f"launch configuration {found.name}"))
 
 
@@ -261,9 +261,15 @@ def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
     if isinstance(template, Unknown):
         return Service(template, "")
     image = _image(template, node, facts)
-    made = launch(template.options, facts.told.account, image)
+    made = launch(template.options, facts.told.account, image, _type_of(node, facts))
     name = f"launch template {template.name or template.id} version {template.number}"
-    return Service(made.options, _who(made, name))
+    return Service(made.options, _who(made, name, node.owner is NodeOwner.MANAGED))
+
+
+def _type_of(node: Node, facts: MetadataFacts) -> str:
+    """That of the instance that runs stands for the next one."""
+    instance = facts.told.instances.get(instance_of(node))
+    return instance.type if isinstance(instance, Instance) else ""
 
 
 def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
@@ -276,9 +282,13 @@ def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image
     return image if isinstance(image, Unknown) or facts.assumed is None else facts.assumed.of_image(image)
 
 
-def _who(made: Launch, template: str) -> str:
-    """Of the tokens and the hop limit, which decide who reaches it."""
+def _who(made: Launch, template: str, by_eks: bool = False) -> str:
+    """Of the tokens and the hop limit, which decide who reaches it. `by_eks`: EKS makes a
+    template of its own from this one, and what it puts in where this one is silent is not published."""
     names = {Origin.TEMPLATE: template}
+    if by_eks:
+        unsure = "confidence: low, as EKS makes a template of its own from this one"
+        names |= {origin: f"{origin.value} ({unsure})" for origin in (Origin.IMAGE, Origin.EC2)}
     told = {
         "hop limit": made.hop_limit.origin,
         "tokens": made.tokens.origin,
