@@ -98,6 +98,15 @@ def test_where_one_hop_is_meant_the_pods_own_fixes_come_first() -> None:
     assert sorted(meant_first) == sorted(else_first)
 
 
+def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() -> None:
+    world = hardened()
+    world.pods, world.inside = [pod("lbc", LBC, RoleBy.IRSA)], {}
+    plans = of(world), meant(world)
+    assert [[each.effect for each in plan.groups[0].affected] for plan in plans] == [[Effect.POSSIBLE]] * 2
+    widened = [any(choice.fixes for _, choice in offered(plan, plan.facts.cluster)) for plan in plans]
+    assert widened == [True, False]
+
+
 def shown(plan: MetadataPlan) -> str:
     return FORMATS.render(MetadataView(plan, {}, offered=offered(plan, plan.facts.cluster)), "table", Look(120))
 
