@@ -56,7 +56,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--undo",
         metavar="ID",
         default="",
-        help="set back what a fix has changed (instance-options, node-class), by its journal on this machine; what "
+        help="set back what a fix has changed, by its journal on this machine; what "
         "another client has changed since is left as it is",
     )
 

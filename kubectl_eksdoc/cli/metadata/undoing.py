@@ -17,10 +17,10 @@ from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import LocalJournalError, UsageError
+from kubectl_eksdoc.errors import LocalJournalError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.metadata import Act
+    from kubectl_eksdoc.core.model.metadata import Act, OnTemplate
     from kubectl_eksdoc.flows.metadata_fix.steps import Past
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
@@ -34,17 +34,16 @@ def undone(request: Request, fix: FixRequest, world: MetadataWorld, around: Surr
     Raises:
         LocalJournalError: this machine has no journal of it, or none that can be understood.
         Drifted: it is of another cluster.
-        UsageError: it cannot be reverted by this command.
         AwsError, ClusterError: nothing can be asked, or it is refused.
     """
-    from kubectl_eksdoc.core.model.metadata import OnClass
+    from kubectl_eksdoc.core.model.metadata import OnClass, OnTemplate
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.render.metadata_fix.table import action, head
     from kubectl_eksdoc.wiring.metadata import journal_of
 
     keeping = around.edges.keeping(fix.undo, "", around.environ)
     begun, done, past = fix_following.read_fix(keeping, world)
-    act = _reverting(fix.undo, done, past, world, around)
+    act = _reverting(done, past, world, around)
     if not act.nodes:
         around.note(f"nothing that fix {fix.undo} has changed is left to set back")
         return Answer("", exits.FAILS)
@@ -55,6 +54,8 @@ def undone(request: Request, fix: FixRequest, world: MetadataWorld, around: Surr
     say(around.stderr, f"{fix_following.preview(request, view, around)}\n")
     if isinstance(act, OnClass):
         around.note(f"every node of EC2NodeClass {act.name} drifts with it, and Karpenter replaces it")
+    if isinstance(act, OnTemplate):
+        around.note(f"EKS replaces every node of {act.group} again, and evicts their pods by their budgets")
     around.note(f"{head(act)}, which reverts fix {fix.undo}:")
     confirm(world.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
     answer = fix_following.carried_out(request, fix, None, world, act, view, around)
@@ -63,14 +64,13 @@ def undone(request: Request, fix: FixRequest, world: MetadataWorld, around: Surr
     return answer
 
 
-def _reverting(run: str, done: Act, past: Past, world: MetadataWorld, around: Surroundings) -> Act:
+def _reverting(done: Act, past: Past, world: MetadataWorld, around: Surroundings) -> Act:
     from kubectl_eksdoc.core.model.metadata import OnClass, OnTemplate
-    from kubectl_eksdoc.core.run.metadata import class_reverting, of_instance, reverting
+    from kubectl_eksdoc.core.run.metadata import class_reverting, group_reverting, of_instance, reverting
     from kubectl_eksdoc.wiring.metadata import changes_of
 
     if isinstance(done, OnTemplate):
-        hint = f"It replaces every node of {done.group} again: --apply --resume {run} reads it and prints the commands."
-        raise UsageError("--undo is of instance-options and node-class, and the fix is template-version", hint)
+        return group_reverting(done, past.number, _of_group(done, past, world, around))
     if isinstance(done, OnClass):
         nodes = _of_class(done.name, world) if f"EC2NodeClass {done.name}" in past.tried else ()
         return class_reverting(done, nodes)
@@ -82,6 +82,18 @@ def _reverting(run: str, done: Act, past: Past, world: MetadataWorld, around: Su
             part = of_instance(one, now[one.instance])
             around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
     return act
+
+
+def _of_group(done: OnTemplate, past: Past, world: MetadataWorld, around: Surroundings) -> tuple[str, ...]:
+    """The nodes of the group, where it is at the version that the fix has made; else none."""
+    from kubectl_eksdoc.core.run.metadata import Became, of_group
+    from kubectl_eksdoc.wiring.metadata import changes_of
+
+    part = of_group(done, past.number, changes_of(fix_following.believed(world)).group(done.group))
+    if part.became is not Became.DONE or not (past.update or "update" in past.tried):
+        around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+        return ()
+    return tuple(node.name for node in world.cluster.nodes if node.group == done.group)
 
 
 def _of_class(name: str, world: MetadataWorld) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ class OnTemplate:
     """A new version of the launch template `id`, built on its version `source`, and the update of the managed node
     group `group` to it. `version` and `release` are those of today, so that the AMI stays, both "" where the template
     names an AMI itself: EKS refuses them then. `nodes` are those that it replaces. `switch`: their endpoint is
-    disabled, by the template or by the account's default, and becomes enabled."""
+    disabled, by the template or by the account's default, and becomes enabled. `to`: the version that the group goes
+    back to, 0 where one is made."""
 
     group: str
     id: str
@@ -68,6 +69,7 @@ class OnTemplate:
     release: str
     nodes: tuple[str, ...]
     switch: bool = False
+    to: int = 0
 
     @property
     def after(self) -> SaidOptions:

@@ -195,6 +195,11 @@ def class_reverting(act: OnClass, nodes: tuple[str, ...]) -> OnClass:
     return OnClass(act.name, act.hop_limit, act.before, nodes, off=act.switch)
 
 
+def group_reverting(act: OnTemplate, number: int, nodes: tuple[str, ...]) -> OnTemplate:
+    """From version `number`, which the fix has made; EKS replaces the `nodes` of the group again."""
+    return replace(act, source=number, before=act.after, nodes=nodes, switch=False, to=act.source)
+
+
 def reverting(act: OnInstances, tried: Set[str], now: Mapping[str, Instance | Absent | Unknown]) -> OnInstances:
     """`tried`: what the fix may have changed; `now`: its instances. What another client has changed since is left
     out."""
@@ -226,6 +231,7 @@ def to_doc(act: Act) -> Doc:
                 "release": act.release,
                 "nodes": list(act.nodes),
                 "switch": act.switch,
+                "to": act.to,
             }
         case OnClass():
             return {
@@ -263,9 +269,9 @@ def from_doc(doc: Doc) -> Act:
     if on == "template":
         text = {key: str(doc[key]) for key in ("group", "template", "version", "release")}
         before, source, hops = _said_from_doc(doc["before"]), int(doc["source"]), int(doc["hopLimit"])
-        release, switch = text["release"], bool(doc["switch"])
+        release, switch, to = text["release"], bool(doc["switch"]), int(doc.get("to", 0))
         return OnTemplate(
-            text["group"], text["template"], source, before, hops, text["version"], release, nodes, switch
+            text["group"], text["template"], source, before, hops, text["version"], release, nodes, switch, to
         )
     if on == "class":
         was, wanted = (None if doc[key] is None else int(doc[key]) for key in ("before", "hopLimit"))

@@ -249,15 +249,19 @@ def on_template(act: OnTemplate, token: str, past: Past, world: FixWorld, watch_
         AwsError: the version or the update is refused, or nobody knows whether it was begun.
     """
     began_s = world.clock.monotonic()
-    number = past.number or _version(act, token, world)
-    update = past.update or _begun(act, past, world) or _update(act, number, token, world)
-    stage, errors, left = _followed(act, number, update, began_s, world, watch_s)
+    number = act.to or past.number or _version(act, token, world)
+    update, stage, errors, left = "", Stage.SUCCESSFUL, tuple[Issue, ...](), ""
+    if not (act.to and not past.update and _is_at(act, number, world)):  # else by an update whose answer was lost
+        update = past.update or _begun(act, past, world) or _update(act, number, token, world)
+        stage, errors, left = _followed(act, number, update, began_s, world, watch_s)
     part = _group_part(act, number, stage, world)
     if part.became is Became.AS_BEFORE and stage is Stage.SUCCESSFUL:
         part = _set_back(part)
-    names, nodes = members_after(act.group, act.hop_limit, world) if stage is Stage.SUCCESSFUL else ((), ())
+    told = stage is Stage.SUCCESSFUL and not act.to
+    names, nodes = members_after(act.group, act.hop_limit, world) if told else ((), ())
     seconds = world.clock.monotonic() - began_s
-    made = Part(f"launch template {act.id} version {number}", Became.DONE, f"hop limit {act.hop_limit}")
+    limit = "as it was before the fix" if act.to else f"hop limit {act.hop_limit}"
+    made = Part(f"launch template {act.id} version {number}", Became.DONE, limit)
     changed = (act.group,) if part.became in (Became.DONE, Became.PENDING) else ()
     return Done(act, seconds, (made, part), left, number, update, stage, errors, nodes, names, changed=changed)
 
@@ -284,7 +288,7 @@ def _version(act: OnTemplate, token: str, world: FixWorld) -> int:
 
 def _begun(act: OnTemplate, past: Past, world: FixWorld) -> str:
     """An update that was asked for, and whose answer was lost: only of a version that was known to be made before."""
-    known = world.aws.update_to(act, past.number) if past.number else ""
+    known = world.aws.update_to(act, past.number) if past.number and not act.to else ""
     if isinstance(known, Unknown):
         world.tell(
             f"node group {act.group}: whether the update has begun is not known: {known.why} ({known.missing}). It is "
@@ -296,13 +300,17 @@ def _begun(act: OnTemplate, past: Past, world: FixWorld) -> str:
     return known
 
 
+def _is_at(act: OnTemplate, number: int, world: FixWorld) -> bool:
+    return of_group(act, number, world.aws.group(act.group)).became is Became.DONE
+
+
 def _check_group(act: OnTemplate, number: int, world: FixWorld) -> None:
     """An update to another template or AMI that came meanwhile is not reverted by one of ours. Raises Drifted."""
     part = of_group(act, number, world.aws.group(act.group))
     if part.became not in (Became.AS_BEFORE, Became.DONE, Became.PENDING):
         note(world, {"entry": "refused", "what": "update", "why": str(part)})
-        unused = f"Node group {act.group} was not changed; version {number} of its launch template is unused."
-        raise Drifted(f"{part}: it is not as it was when the fix was shown", unused)
+        unused = "" if act.to else f"; version {number} of its launch template is unused"
+        raise Drifted(f"{part}: it is not as it was when the fix was shown", f"It was not changed{unused}.")
 
 
 def _update(act: OnTemplate, number: int, token: str, world: FixWorld) -> str:
@@ -383,8 +391,9 @@ def _tried(act: Act, token: str, aws: MetadataAws, classes: NodeClasses) -> Iter
                     yield False, f"{one}: {error.message}"
         case OnTemplate():
             try:
-                aws.new_version(act, token, dry=True)
-                yield True, f"launch template {act.id}: EC2 would make the version"
+                if not act.to:
+                    aws.new_version(act, token, dry=True)
+                    yield True, f"launch template {act.id}: EC2 would make the version"
             except (AwsDenied, AwsMissing, AwsRefused) as error:
                 yield False, f"launch template {act.id}: {error.message}"
             yield True, f"node group {act.group}: EKS has no dry run, so whether it takes the update is not known"

@@ -25,6 +25,8 @@ def head(act: Act) -> str:
         case OnInstances(each):
             hops = sorted({one.hop_limit for one in each})
             return f"a hop limit of {' or '.join(map(str, hops))} for {counted(len(each), 'running instance')}"
+        case OnTemplate() if act.to:
+            return f"version {act.to} of launch template {act.id}, as before the fix, for {act.group}"
         case OnTemplate():
             return f"a hop limit of {act.hop_limit} in a new version of launch template {act.id} for {act.group}"
         case OnClass():

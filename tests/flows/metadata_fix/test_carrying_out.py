@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import Became, from_doc, to_doc
+from kubectl_eksdoc.core.run.metadata import Became, from_doc, group_reverting, to_doc
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
 from tests.flows.metadata_fix.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
@@ -128,6 +128,31 @@ def test_the_rollback_is_of_what_this_fix_changed() -> None:
     done = case.resumed()
     assert [part.became for part in done.parts] == [Became.OTHER] + [Became.DONE] * 4
     assert done.changed == tuple(ident(at) for at in (1, 2, 3))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_group_goes_back_to_the_version_that_it_had(lost: bool) -> None:
+    case = Case(TEMPLATE)
+    made = case.done()
+    back = group_reverting(TEMPLATE, made.number, ("n7",))
+    undo = Case(back)
+    undo.aws.node_group = case.aws.node_group
+    if lost:
+        undo.aws.node_group = GROUP
+        undo.journal.write({"entry": "begun", "act": to_doc(back), "token": "eksdoc-r-2"})
+        undo.journal.write({"entry": "asking", "what": "update"})
+    done = undo.resumed() if lost else undo.done()
+    assert done.whole and done.number == 3 and done.changed == ("own",) and not done.nodes
+    assert undo.aws.asked == ([] if lost else ["update"]), "no version is made, and none is asked for twice"
+
+
+def test_a_group_that_was_moved_on_is_not_taken_back() -> None:
+    back = group_reverting(TEMPLATE, 4, ("n7",))
+    undo = Case(back)
+    undo.aws.node_group = replace(GROUP, template=TemplateRef("lt-1", "own", "9"))
+    with pytest.raises(Drifted, match="not as it was"):
+        undo.done()
+    assert undo.aws.asked == []
 
 
 def test_what_was_set_back_since_is_not_changed_again() -> None:
@@ -330,6 +355,7 @@ some_acts: some.SearchStrategy[Act] = some.one_of(
         some_names,
         some_nodes,
         some.booleans(),
+        some.integers(0, 9),
     ),
     some.builds(OnClass, some_names, some.none() | some_hops, some_hops, some_nodes, some.booleans()),
 )
