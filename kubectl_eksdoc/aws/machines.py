@@ -98,6 +98,8 @@ def machines_told(of: Believed, keys: MachineKeys) -> MachinesTold:
         asked["templates"] = lambda: ec2.template_versions(of, keys.templates)
     if keys.images:
         asked["images"] = lambda: ec2.images(of, keys.images)
+    if keys.configurations:
+        asked["configurations"] = lambda: ec2.launch_configurations(of, keys.configurations)
     if keys.account:
         asked["account"] = lambda: ec2.account_defaults(of)
         asked["identities"] = lambda: _identities(of)
@@ -119,6 +121,7 @@ def nothing_told(why: Unknown, keys: MachineKeys) -> MachinesTold:
         dict.fromkeys(keys.images, why),
         why,
         why,
+        dict.fromkeys(keys.configurations, why),
     )
 
 

@@ -44,8 +44,8 @@ class MetadataChanges:
     def set_options(self, act: SetOptions, dry: bool = False) -> None:
         """As `MetadataAws.set_options`. What is not named stays as it is."""
         wanted: Json = {"InstanceId": act.instance, "HttpPutResponseHopLimit": act.hop_limit}
-        if not act.before.endpoint:
-            wanted["HttpEndpoint"] = "enabled"
+        if act.endpoint is not act.before.endpoint:
+            wanted["HttpEndpoint"] = "enabled" if act.endpoint else "disabled"
         self._changed(questions.MODIFY_METADATA, wanted, dry)
 
     def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:

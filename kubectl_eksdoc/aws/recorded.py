@@ -254,7 +254,8 @@ _FIELDS: Mapping[Question, str] = {
     questions.PARAMETER: "Parameter Value",
     questions.QUOTA: "Quota Value UsageMetric MetricNamespace MetricName MetricDimensions Class Resource Service Type",
     questions.SCALING_GROUPS: "AutoScalingGroups AutoScalingGroupName MixedInstancesPolicy "
-    f"LaunchTemplateSpecification {_TEMPLATE}",
+    f"LaunchTemplateSpecification Overrides LaunchConfigurationName {_TEMPLATE}",
+    questions.LAUNCH_CONFIGURATIONS: f"LaunchConfigurations LaunchConfigurationName ImageId {_OPTIONS}",
     questions.TARGET_HEALTH: "TargetHealthDescriptions Target Id Port TargetHealth State Reason",
     questions.SPOT_REQUESTS: "SpotInstanceRequests InstanceId Status Code UpdateTime",
     questions.QUEUE_URL: "QueueUrl",

@@ -14,10 +14,11 @@ from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
+    from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold, V1Calls
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.placing import Marks
@@ -54,6 +55,14 @@ class MetadataWorld(ReadWorld):
         from kubectl_eksdoc.aws.machines import machines_told, nothing_told
 
         return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else machines_told(self.aws, keys)
+
+    def v1_calls(self, instances: Sequence[str], at: datetime) -> Mapping[str, V1Calls | Unknown]:
+        """As `aws.metadata_calls.v1_calls`."""
+        from kubectl_eksdoc.aws.metadata_calls import v1_calls
+
+        return (
+            dict.fromkeys(instances, self.aws) if isinstance(self.aws, Unknown) else v1_calls(self.aws, instances, at)
+        )
 
 
 def namespace_of(source: SourceChoice, connection: Connection) -> str:

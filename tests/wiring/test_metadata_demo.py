@@ -122,5 +122,6 @@ def test_a_default_of_the_account_comes_before_the_ami() -> None:
     plan = plan_imds(opened.cluster, replace(opened, aws=believed(aws, aws.access)).machines, POD)
     search = group(plan, NodeOwner.MANAGED, "search")
     assert (search.now.options, search.next.options) == (TWO, ONE) and search.changes
-    assert search.next.by == "hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)"
+    assert search.next.by.startswith("hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)")
+    assert "confidence: low" in search.next.by
     assert group(plan, NodeOwner.EKSCTL, "tools").next.options == TWO, "its template says all of it"

@@ -88,7 +88,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "permissions --check": (Right("create", ACCESS_REVIEWS, True),),
 }
 
-BESIDES = ("check --changed-since", "check --refresh-insights")
+BESIDES = ("check --changed-since", "check --refresh-insights", "imds-probe --evidence")
 """What is added to the rights of the command without that flag; the others are whole."""
 
 

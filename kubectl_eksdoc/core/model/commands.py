@@ -63,8 +63,8 @@ def resource_word(kind: str, group: str = "") -> str:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
-    ours that carries something out (``--apply``). `aws`: for awscli, which asks the account of its default profile
-    otherwise; their place is before its service."""
+    ours that is of the live cluster alone (``--apply``, ``--active``). `aws`: for awscli, which asks the account of its
+    default profile otherwise; their place is before its service."""
 
     ours: tuple[str, ...] = ()
     kubectl: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Reach:
 
     def _one(self, command: str) -> str:
         if command.startswith("kubectl eksdoc"):
-            words = self.applying if " --apply" in command else self.ours
+            words = self.applying if _OF_LIVE.search(command) else self.ours
         else:
             words = self.kubectl if command.startswith("kubectl ") else ()
         if not words or shell(*words) in command:
@@ -90,6 +90,8 @@ class Reach:
 
 _AWS = re.compile(r"(?:^|(?<= && )|(?<=\$\())aws ")
 """Where awscli begins, also in the midst of a line."""
+_OF_LIVE = re.compile(r" --(?:apply|active)(?= |\Z)")
+"""Of the live cluster alone."""
 _BETWEEN = (" && ", " | ", " > ")
 
 

@@ -21,21 +21,24 @@ from kubectl_eksdoc.core.model.placing import Marks
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """ModifyInstanceMetadataOptions of the running `instance` behind `node`: nothing is replaced or restarted."""
+    """ModifyInstanceMetadataOptions of the running `instance` behind `node`: nothing is replaced or restarted.
+    `endpoint`: whether it is enabled then."""
 
     node: str
     instance: str
     before: MetadataOptions
     hop_limit: int
+    endpoint: bool = True
 
     @property
     def after(self) -> MetadataOptions:
         """What it has then, once EC2 has applied it."""
-        return replace(self.before, hop_limit=self.hop_limit, endpoint=True, pending=False)
+        return replace(self.before, hop_limit=self.hop_limit, endpoint=self.endpoint, pending=False)
 
     def __str__(self) -> str:
-        on = "" if self.before.endpoint else ", endpoint enabled"
-        return f"{self.instance} ({self.node}): hop limit {self.before.hop_limit} → {self.hop_limit}{on}"
+        switched = f", endpoint {'enabled' if self.endpoint else 'disabled'}"
+        limits = f"hop limit {self.before.hop_limit} → {self.hop_limit}"
+        return f"{self.instance} ({self.node}): {limits}{'' if self.endpoint is self.before.endpoint else switched}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class OnTemplate:
     """A new version of the launch template `id`, built on its version `source`, and the update of the managed node
     group `group` to it. `version` and `release` are those of today, so that the AMI stays, both "" where the template
     names an AMI itself: EKS refuses them then. `nodes` are those that it replaces. `switch`: their endpoint is
-    disabled, by the template or by the account's default, and becomes enabled."""
+    disabled, by the template or by the account's default, and becomes enabled. `to`: the version that the group goes
+    back to, 0 where one is made."""
 
     group: str
     id: str
@@ -65,6 +69,7 @@ class OnTemplate:
     release: str
     nodes: tuple[str, ...]
     switch: bool = False
+    to: int = 0
 
     @property
     def after(self) -> SaidOptions:
@@ -75,14 +80,15 @@ class OnTemplate:
 
 @dataclass(frozen=True, slots=True)
 class OnClass:
-    """A patch of the EC2NodeClass `name`; `before` None: it says nothing of it. `nodes` are those that drift then.
-    `switch`: its endpoint is disabled, and becomes enabled."""
+    """A patch of the EC2NodeClass `name`; `before` or `hop_limit` None: it says nothing of it. `nodes` are those that
+    drift then. `switch`: its endpoint is disabled, and becomes enabled; `off`: it is enabled, and becomes disabled."""
 
     name: str
     before: int | None
-    hop_limit: int
+    hop_limit: int | None
     nodes: tuple[str, ...]
     switch: bool = False
+    off: bool = False
 
 
 Act = OnInstances | OnTemplate | OnClass

@@ -6,7 +6,7 @@ Never here: which fixes exist (that is `core.plan.metadata.fixes`), a request, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -29,6 +29,7 @@ class Became(str, Enum):
     AS_BEFORE = "as before"
     PENDING = "not in force yet"
     OTHER = "something else"  # neither as before nor as meant: somebody else has changed it
+    SET_BACK = "set back"  # this fix has changed it, and another client has set it back since
     GONE = "gone"
     UNKNOWN = "not known"
 
@@ -50,7 +51,8 @@ class Done:
     """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
     `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and
     `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards,
-    `members` their names; `proofs`: what pods on them find, () where no pod was asked."""
+    `members` their names; `proofs`: what pods on them find, () where no pod was asked. `changed`: what this fix has
+    changed itself and is as it was meant to be, by its instance or name: to that alone the rollback applies."""
 
     act: Act
     seconds: float
@@ -63,6 +65,7 @@ class Done:
     nodes: tuple[Part, ...] = ()
     members: tuple[str, ...] = ()
     proofs: tuple[Part, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -74,7 +77,8 @@ class Done:
     def differs(self) -> bool:
         """Something is known to be other than it was meant to be; what is gone has not become it either, and what came
         in its place was not changed."""
-        return bool(self.of(Became.OTHER, Became.GONE)) or any(each.became is not Became.DONE for each in self._seen())
+        other = self.of(Became.OTHER, Became.GONE, Became.SET_BACK)
+        return bool(other) or any(each.became is not Became.DONE for each in self._seen())
 
     @property
     def lacks(self) -> bool:
@@ -129,7 +133,9 @@ def of_group(act: OnTemplate, number: int, now: NodeGroup | Absent | Unknown) ->
     if now.template is None:
         return Part(what, Became.OTHER, "it has no launch template of its own")
     told = f"version {now.template.version} of launch template {now.template.id or now.template.name}, {now.release}"
-    if now.template.version == str(number) != "0" and now.release == (act.release or now.release):
+    if now.release != (act.release or now.release):
+        return Part(what, Became.OTHER, told)
+    if now.template.version == str(number) != "0":
         return Part(what, Became.DONE, told)
     return Part(what, Became.AS_BEFORE if now.template.version == str(act.source) else Became.OTHER, told)
 
@@ -165,7 +171,7 @@ def of_class(act: OnClass, now: Doc | Absent | Unknown) -> Part:
     limit = at(now, *HOP_LIMIT)
     off = at(now, *HOP_LIMIT[:-1], "httpEndpoint") == "disabled"
     told = f"hop limit {'not said' if limit is None else limit}{', endpoint disabled' if off else ''}"
-    if limit == act.hop_limit and not off:
+    if limit == act.hop_limit and off is act.off:
         return Part(what, Became.DONE, told)
     return Part(what, Became.AS_BEFORE if limit == act.before and off == act.switch else Became.OTHER, told)
 
@@ -173,12 +179,36 @@ def of_class(act: OnClass, now: Doc | Absent | Unknown) -> Part:
 def class_patch(act: OnClass, now: Doc) -> Doc:
     """A merge patch of exactly the object that was read."""
     options: Doc = {"httpPutResponseHopLimit": act.hop_limit}
-    if act.switch:
-        options["httpEndpoint"] = "enabled"
+    if act.switch or act.off:
+        options["httpEndpoint"] = "disabled" if act.off else "enabled"
     return {
         "metadata": {"resourceVersion": at(now, "metadata", "resourceVersion")},
         "spec": {"metadataOptions": options},
     }
+
+
+# What reverts a fix, of that alone which it has changed.
+
+
+def class_reverting(act: OnClass, nodes: tuple[str, ...]) -> OnClass:
+    """`nodes` drift with it now."""
+    return OnClass(act.name, act.hop_limit, act.before, nodes, off=act.switch)
+
+
+def group_reverting(act: OnTemplate, number: int, nodes: tuple[str, ...]) -> OnTemplate:
+    """From version `number`, which the fix has made; EKS replaces the `nodes` of the group again."""
+    return replace(act, source=number, before=act.after, nodes=nodes, switch=False, to=act.source)
+
+
+def reverting(act: OnInstances, tried: Set[str], now: Mapping[str, Instance | Absent | Unknown]) -> OnInstances:
+    """`tried`: what the fix may have changed; `now`: its instances. What another client has changed since is left
+    out."""
+    each = (
+        SetOptions(one.node, one.instance, one.after, one.before.hop_limit, one.before.endpoint)
+        for one in act.each
+        if one.instance in tried
+    )
+    return OnInstances(tuple(one for one in each if of_instance(one, now[one.instance]).became is Became.AS_BEFORE))
 
 
 # What is done, as a journal keeps it: so that who comes later can go on with it, or go back.
@@ -201,6 +231,7 @@ def to_doc(act: Act) -> Doc:
                 "release": act.release,
                 "nodes": list(act.nodes),
                 "switch": act.switch,
+                "to": act.to,
             }
         case OnClass():
             return {
@@ -210,13 +241,15 @@ def to_doc(act: Act) -> Doc:
                 "hopLimit": act.hop_limit,
                 "nodes": list(act.nodes),
                 "switch": act.switch,
+                "off": act.off,
             }
 
 
 def _set_to_doc(one: SetOptions) -> Doc:
     before = one.before
     was = {"tokens": before.tokens, "hopLimit": before.hop_limit, "endpoint": before.endpoint, "ipv6": before.ipv6}
-    return {"node": one.node, "instance": one.instance, "before": was, "hopLimit": one.hop_limit}
+    wanted = {"hopLimit": one.hop_limit, "endpoint": one.endpoint}
+    return {"node": one.node, "instance": one.instance, "before": was, **wanted}
 
 
 def _said_to_doc(said: SaidOptions) -> Doc:
@@ -236,21 +269,21 @@ def from_doc(doc: Doc) -> Act:
     if on == "template":
         text = {key: str(doc[key]) for key in ("group", "template", "version", "release")}
         before, source, hops = _said_from_doc(doc["before"]), int(doc["source"]), int(doc["hopLimit"])
-        release, switch = text["release"], bool(doc["switch"])
+        release, switch, to = text["release"], bool(doc["switch"]), int(doc.get("to", 0))
         return OnTemplate(
-            text["group"], text["template"], source, before, hops, text["version"], release, nodes, switch
+            text["group"], text["template"], source, before, hops, text["version"], release, nodes, switch, to
         )
     if on == "class":
-        was = doc["before"]
-        before_hops = None if was is None else int(was)
-        return OnClass(str(doc["name"]), before_hops, int(doc["hopLimit"]), nodes, bool(doc["switch"]))
+        was, wanted = (None if doc[key] is None else int(doc[key]) for key in ("before", "hopLimit"))
+        return OnClass(str(doc["name"]), was, wanted, nodes, bool(doc["switch"]), bool(doc.get("off", False)))
     raise ValueError(f"nothing is done on {on!r}")
 
 
 def _set_from_doc(doc: Doc) -> SetOptions:
     was = doc["before"]
     before = MetadataOptions(str(was["tokens"]), int(was["hopLimit"]), bool(was["endpoint"]), bool(was["ipv6"]))
-    return SetOptions(str(doc["node"]), str(doc["instance"]), before, int(doc["hopLimit"]))
+    wanted = int(doc["hopLimit"]), bool(doc.get("endpoint", True))
+    return SetOptions(str(doc["node"]), str(doc["instance"]), before, *wanted)
 
 
 def _said_from_doc(doc: Doc) -> SaidOptions:

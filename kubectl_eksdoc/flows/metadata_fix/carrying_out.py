@@ -56,11 +56,11 @@ def _there(act: Act, done: Done) -> tuple[str, ...]:
 def _done(act: Act, token: str, world: FixWorld, watch_s: float, past: Past) -> Done:
     match act:
         case OnInstances():
-            return on_instances(act, world, watch_s)
+            return on_instances(act, world, watch_s, past)
         case OnTemplate():
             return on_template(act, token, past, world, watch_s)
         case OnClass():
-            return on_class(act, world)
+            return on_class(act, world, past)
 
 
 def _kept(part: Part) -> Doc:

@@ -24,7 +24,8 @@ from kubectl_eksdoc.render.look import Look
 class FixView:
     """`fixes`: () where somebody looks at one later. `back`: the commands of the way back. `tried`: what a dry run
     said; `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on
-    this machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command."""
+    this machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that
+    it reverts."""
 
     name: str
     act: Act
@@ -39,6 +40,7 @@ class FixView:
     journal: str = ""
     recognised: str = ""
     from_pod: str = ""
+    undoes: str = ""
     tool_version: str = __version__
 
 

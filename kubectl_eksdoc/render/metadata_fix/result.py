@@ -92,6 +92,8 @@ class FixResult(CommandResult):
     recognised: Text | None
     run: Text | None
     journal: Text | None
+    undoes: Text | None
+    """The id of the fix that this one reverts."""
     fix: Literal["instance-options", "node-class", "template-version"]
     verdict: Text
     nodes: Texts

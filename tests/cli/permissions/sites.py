@@ -97,9 +97,17 @@ _NO_QUEUE = {
     "cloudwatch:GetMetricData": "of a queue that is there: the lines of the incident",
 }
 _OF_INSTANCES = dict.fromkeys(
-    ("autoscaling:DescribeAutoScalingGroups", "ec2:DescribeImages", "ec2:DescribeLaunchTemplateVersions"),
+    (
+        "autoscaling:DescribeAutoScalingGroups",
+        "autoscaling:DescribeLaunchConfigurations",
+        "ec2:DescribeImages",
+        "ec2:DescribeLaunchTemplateVersions",
+    ),
     "of nodes that are instances: the lines of that site",
 )
+_NO_CONFIGURATION = {
+    "autoscaling:DescribeLaunchConfigurations": "of a group without a launch template: tests/aws/test_ec2.py"
+}
 _OF_ALL = {**_OF_IDENTITY, **_OF_QUEUE, **_OF_INSTANCES}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
@@ -124,7 +132,14 @@ LINES = (
     ),
     Line("addon-diff", "addon-diff --all -o json"),
     Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
-    Line("imds-probe", "imds-probe -o json", "instances"),
+    Line("imds-probe", "imds-probe -o json", "instances", unasked=_NO_CONFIGURATION),
+    Line(
+        "imds-probe --evidence",
+        "imds-probe --evidence cloudwatch -o json",
+        "instances",
+        like="imds-probe",
+        unasked=_NO_CONFIGURATION,
+    ),
     Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}", unasked=_NO_QUEUE),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
     Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "identity", like="coredns-lameduck"),

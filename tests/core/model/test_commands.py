@@ -28,6 +28,8 @@ REACH = Reach(("--demo",), ("--context", "prod"), ("--demo", "--dry-run"))
         ),
         ("kubectl eksdoc check", "kubectl eksdoc check --demo"),
         ("kubectl eksdoc addon-diff x --apply", "kubectl eksdoc addon-diff x --apply --demo --dry-run"),
+        ("kubectl eksdoc imds-probe node/a --active", "kubectl eksdoc imds-probe node/a --active --demo --dry-run"),
+        ("kubectl eksdoc imds-probe node/a--active", "kubectl eksdoc imds-probe node/a--active --demo"),
         (
             "kubectl eksdoc interruption --print stack > a.yaml && aws cloudformation create-stack",
             "kubectl eksdoc interruption --print stack --demo > a.yaml && aws cloudformation create-stack",

@@ -26,6 +26,32 @@ NOTHING = SaidOptions()
 
 
 @pytest.mark.parametrize(
+    ("instance_type", "known"),
+    [
+        ("m5.large", True),
+        ("m7g.xlarge", True),
+        ("t4g.nano", True),
+        ("g6.xlarge", True),
+        ("u7i-12tb.224xlarge", True),
+        ("", True),
+        ("m8g.large", False),
+        ("c8gd.48xlarge", False),
+        ("g6e.xlarge", False),
+        ("p5en.48xlarge", False),
+        ("p6-b200.48xlarge", False),
+        ("i7ie.large", False),
+        ("c7i-flex.large", False),
+    ],
+)
+def test_ec2s_own_default_depends_on_when_a_type_came_out(instance_type: str, known: bool) -> None:
+    made = launch(NOTHING, NOTHING, PLAIN, instance_type)
+    assert isinstance(made.options, MetadataOptions) is known and made.endpoint.value is True
+    whole = SaidOptions("required", 1)
+    assert launch(whole, NOTHING, PLAIN, instance_type).options == MetadataOptions("required", 1)
+    assert launch(NOTHING, NOTHING, V2, instance_type).options == MetadataOptions("required", 2)
+
+
+@pytest.mark.parametrize(
     ("tokens", "hops", "of"),
     [
         ("required", 1, (Reach.REACHABLE, Reach.CUT_OFF, Reach.CUT_OFF)),

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemp
 from kubectl_eksdoc.core.run.metadata import Done, from_doc
 from kubectl_eksdoc.errors import Drifted, JournalError
 from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out, go_on
-from kubectl_eksdoc.flows.metadata_fix.steps import Past
+from kubectl_eksdoc.flows.metadata_fix.steps import Past, past_of
 from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
 from tests.addon.updating import Time
 
@@ -159,8 +159,7 @@ class Kept:
 
     @property
     def past(self) -> Past:
-        found = {key: each[key] for each in self.entries for key in ("number", "update") if key in each}
-        return Past(int(found.get("number", 0)), str(found.get("update", "")))
+        return past_of(self.entries)
 
 
 @dataclass

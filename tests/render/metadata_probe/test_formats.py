@@ -141,9 +141,8 @@ def test_one_finding_for_each_group_and_for_what_cannot_be_probed() -> None:
     found = {each.subject.name: each for each in view().findings}
     assert set(found) == {"blue", "green", "old", "closed", "policy", "full", "red"}, "Fargate has nothing to ask"
     green = found["green"].remedy[0]
-    assert green.command.endswith("--http-put-response-hop-limit 3"), "2 was too low"
-    assert "--instance-id i-0123456789abcdef0 " in green.command
-    assert found["old"].remedy[0].command == "", "its instance is not known"
+    assert green.command == "kubectl eksdoc imds-probe --nodegroup green --hops 3", "2 was too low"
+    assert found["old"].remedy[0].command == "kubectl eksdoc imds-probe --nodegroup old"
     assert any(each.startswith("doubt: the node itself was not asked") for each in found["old"].evidence)
 
 

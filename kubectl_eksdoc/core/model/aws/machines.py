@@ -120,12 +120,29 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class ScalingGroup:
-    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration. `mixed`:
-    it stands in a policy of several instance types."""
+    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration, which is
+    `configuration` then. `mixed`: it stands in a policy of several instance types; `others`: templates from which it
+    launches some of these types."""
 
     name: str
     template: TemplateRef | None = None
     mixed: bool = False
+    others: tuple[TemplateRef, ...] = ()
+    configuration: str = ""
+
+
+V1_DAYS = 14
+"""So far back requests without a token are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class V1Calls:
+    """Requests to the metadata service of an instance without a token (IMDSv1), as CloudWatch has counted them:
+    `answered` (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without figures; on so many `days`."""
+
+    answered: int | None = None
+    rejected: int | None = None
+    days: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -145,6 +162,7 @@ class MachineKeys:
     scaling_groups: tuple[str, ...] = ()
     templates: tuple[TemplateRef, ...] = ()
     images: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
     account: bool = False
 
     @property
@@ -159,6 +177,7 @@ class MachineKeys:
             tuple(each for each in self.scaling_groups if each not in other.scaling_groups),
             tuple(each for each in self.templates if each not in other.templates),
             tuple(each for each in self.images if each not in other.images),
+            tuple(each for each in self.configurations if each not in other.configurations),
             self.account and not other.account,
         )
 
@@ -169,13 +188,15 @@ class MachineKeys:
             (*self.scaling_groups, *other.scaling_groups),
             (*self.templates, *other.templates),
             (*self.images, *other.images),
+            (*self.configurations, *other.configurations),
             self.account or other.account,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class MachinesTold:
-    """Each answer by its name. What is not in here was not asked for."""
+    """Each answer by its name. What is not in here was not asked for. `configurations`: launch configurations, which
+    say what a version of a launch template does."""
 
     instances: Mapping[str, Instance | Absent | Unknown] = field(default_factory=dict)
     node_groups: Mapping[str, NodeGroup | Absent | Unknown] = field(default_factory=dict)
@@ -184,6 +205,7 @@ class MachinesTold:
     images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
     account: SaidOptions | Unknown = NOT_ASKED
     identities: Set[PodIdentity] | Unknown = NOT_ASKED
+    configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
 
     def and_also(self, other: MachinesTold) -> MachinesTold:
         """With what was told later; the account's own is told but once."""
@@ -195,4 +217,5 @@ class MachinesTold:
             {**self.images, **other.images},
             other.account if self.account is NOT_ASKED else self.account,
             other.identities if self.identities is NOT_ASKED else self.identities,
+            {**self.configurations, **other.configurations},
         )

@@ -57,6 +57,7 @@ SUBNETS = Question("ec2", "DescribeSubnets", "Subnets", at_once=200)
 PARAMETER = Question("ssm", "GetParameter")
 QUOTA = Question("service-quotas", "GetServiceQuota", needs=("servicequotas:GetServiceQuota",))
 SCALING_GROUPS = Question("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
+LAUNCH_CONFIGURATIONS = Question("autoscaling", "DescribeLaunchConfigurations", "LaunchConfigurations", at_once=50)
 TARGET_HEALTH = Question(
     "elbv2",
     "DescribeTargetHealth",
@@ -106,6 +107,7 @@ ALL: tuple[Question, ...] = (
     TEMPLATE_VERSIONS,
     METADATA_DEFAULTS,
     SCALING_GROUPS,
+    LAUNCH_CONFIGURATIONS,
     TARGET_HEALTH,
     POD_IDENTITY,
     SPOT_REQUESTS,

@@ -1,4 +1,4 @@
-"""What if the next nodes had other metadata options: who would be affected, before it is so."""
+"""What if the next nodes had other metadata options: who would be affected, before it is so. And which are meant."""
 
 from __future__ import annotations
 
@@ -9,6 +9,28 @@ from kubectl_eksdoc.core.rules.metadata_service import REQUIRED
 
 AL2023 = "AL2023"
 _MOST, _NAMED = 5, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The options that are meant: `hops` at most, None and "" where anything is."""
+
+    hops: int | None = None
+    tokens: str = ""
+
+    def __str__(self) -> str:
+        """As the flag takes it."""
+        return ",".join(f"{name}={value}" for name, value in (("hops", self.hops), ("tokens", self.tokens)) if value)
+
+    def missed_by(self, options: object) -> bool:
+        """They are known, and are not what is meant; with a disabled endpoint nothing is left to limit."""
+        if not isinstance(options, MetadataOptions) or not options.endpoint:
+            return False
+        wide = self.hops is not None and options.hop_limit > self.hops
+        return wide or bool(self.tokens and options.tokens != self.tokens)
+
+    def met_by(self, options: object) -> bool:
+        return isinstance(options, MetadataOptions) and options.endpoint and not self.missed_by(options)
 
 
 @dataclass(frozen=True, slots=True)

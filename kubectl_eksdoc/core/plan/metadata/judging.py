@@ -21,26 +21,37 @@ from kubectl_eksdoc.core.plan.metadata.affected import (
     fails,
     unexplained,
 )
+from kubectl_eksdoc.core.plan.metadata.assumed import Intent
+from kubectl_eksdoc.core.plan.metadata.evidence import Counted, answered, in_all, rejected
 from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike
 from kubectl_eksdoc.core.plan.probes import owner_of
 from kubectl_eksdoc.core.rules.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
 
-_MOST_PODS = 5
+_MOST_PODS, _NAMED = 5, 3
 NODES = "nodes: "
 """How the line of the evidence begins that says on which nodes, and whose doing that is."""
 
 
 def judged(
-    alike: NodesAlike, affected: Sequence[AffectedPod], hops: int = POD, assumed: bool = False
+    alike: NodesAlike,
+    affected: Sequence[AffectedPod],
+    hops: int = POD,
+    assumed: bool = False,
+    intent: Intent | None = None,
+    counted: Counted | None = None,
 ) -> Iterator[Finding]:
     """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
-    next node has, so that it is no finding that it differs."""
+    next node has, so that it is no finding that it differs. `intent`: which options are meant;
+    `counted`: requests without a token, None where CloudWatch was not asked."""
     for effect in (Effect.BROKEN, Effect.WILL_BREAK):
         for same in _together(each for each in affected if each.effect is effect):
             yield _of_pods(alike, same, hops, assumed)
     if not assumed:
-        yield from _next(alike, affected)
-    yield from _tokens(alike)
+        yield from _next(alike, affected, intent)
+    if intent is not None:
+        yield from _intended(alike, intent)
+    yield from _tokens(alike, counted)
+    yield from rejected(_subject(alike), counted or {})
     if alike.next.refused:
         yield _refused(alike)
 
@@ -59,6 +70,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             identities_why=identities.why,
             lacking=identities.missing or "the Pod Identity associations",
         )
+    yield from in_all(_cluster(facts), facts.v1_calls or {})
     yield from _unread(facts)
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(
@@ -209,15 +221,22 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
 
 def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
     """One for all: the groups are its evidence."""
-    evidence, total = [], 0
+    evidence, every = list[str](), list[AffectedPod]()
     for alike, affected in groups:
         found = [each for each in affected if each.effect is Effect.POSSIBLE]
         if found:
             evidence.append(f"{_group(alike)}: {pod_count(len(found))}; {found[0].where}")
             evidence += some(reasons(found))
-        total += len(found)
-    if total:
-        yield Finding.of("imds-pods-possible/possible", _cluster(facts), tuple(evidence), count=total, roles=_ROLES)
+        every += found
+    if every:
+        yield Finding.of(
+            "imds-pods-possible/possible",
+            _cluster(facts),
+            tuple(evidence),
+            count=len(every),
+            whose=whose(every),
+            roles=_ROLES,
+        )
 
 
 def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
@@ -228,8 +247,30 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
         yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
 
 
-def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
-    if not alike.changes:
+def _intended(alike: NodesAlike, intent: Intent) -> Iterator[Finding]:
+    options = {"now": alike.now.options, "on the next node": alike.next.options}
+    missed = [when for when, each in options.items() if intent.missed_by(each)]
+    if missed:
+        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
+        yield Finding.of(
+            "imds-intent-missed",
+            _subject(alike),
+            tuple(some(alike.nodes)),
+            when=" and ".join(missed),
+            found=_in_words(options[missed[0]]),
+            intent=str(intent),
+            command=shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
+        )
+
+
+def _in_words(options: object) -> str:
+    if not isinstance(options, MetadataOptions):
+        return ""
+    return f"the hop limit is {options.hop_limit}, and tokens are {options.tokens}"
+
+
+def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: Intent | None) -> Iterator[Finding]:
+    if not alike.changes or (intent is not None and intent.met_by(alike.next.options)):
         return
     worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
     fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
@@ -243,17 +284,18 @@ def _next(alike: NodesAlike, affected: Sequence[AffectedPod]) -> Iterator[Findin
     )
 
 
-def _tokens(alike: NodesAlike) -> Iterator[Finding]:
+def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
     """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
     now, later = alike.now.options, alike.next.options
     if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
         return
     if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
-        yield Finding.of(
+        told = answered(_subject(alike), counted or {}, alike.next.by)
+        yield told or Finding.of(
             "imds-tokens-required",
             _subject(alike),
             tuple(some(alike.nodes)),
-            remedy=(Remedy(_COUNT_V1),),
+            remedy=(_count_v1(alike),),
             by=alike.next.by,
         )
 
@@ -262,10 +304,13 @@ def _refused(alike: NodesAlike) -> Finding:
     return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
 
 
-_COUNT_V1 = (
-    "Look at CloudWatch's metric MetadataNoToken of these instances (namespace AWS/EC2): 0 over some weeks means that "
-    "nobody asks without a token. Old SDKs, and fluent-bit with imds_version v1, do."
-)
+def _count_v1(alike: NodesAlike) -> Remedy:
+    which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
+    return Remedy(
+        "Let CloudWatch tell whether a program there asks without a token (MetadataNoToken). Old SDKs, and fluent-bit "
+        "with imds_version v1, do.",
+        shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch"),
+    )
 
 
 def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
@@ -283,7 +328,7 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
                 "imds-nodes-unknown/when",
                 _subject(alike),
                 tuple(some(alike.nodes)),
-                remedy=(_measured(alike.nodes[0]) if now else Remedy(_LOOK),),
+                remedy=(_measured(alike) if now else Remedy(_LOOK),),
                 when="now" if now else "on the next node",
                 why=found.why,
             )
@@ -301,15 +346,23 @@ def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[Nod
         "imds-nodes-unknown/right",
         _subject(first) if len(groups) == 1 else _cluster(facts),
         tuple(some(names)),
-        remedy=(allow(missing), _measured(first.nodes[0])) if now else (allow(missing),),
+        remedy=(allow(missing), _measured(first)) if now else (allow(missing),),
         when=" and ".join(when),
         why=why,
         missing=missing,
     )
 
 
-def _measured(node: str) -> Remedy:
-    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{node} --active")
+def _measured(alike: NodesAlike) -> Remedy:
+    if alike.windows:
+        return Remedy(_BY_HAND)
+    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{alike.nodes[0]} --active")
+
+
+_BY_HAND = (
+    "Ask from one of its pods (--active is of Linux nodes): kubectl exec POD -- curl.exe -sS -m 3 -X PUT -H "
+    '"X-aws-ec2-metadata-token-ttl-seconds: 60" http://169.254.169.254/latest/api/token'
+)
 
 
 def _subject(alike: NodesAlike) -> Subject:
@@ -330,6 +383,12 @@ def reasons(affected: Iterable[AffectedPod]) -> list[str]:
     """Why, by whose the pods are."""
     owners = {owner_of(each.pod): each.why for each in affected}
     return sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+
+
+def whose(affected: Iterable[AffectedPod]) -> str:
+    """The workloads, at most three of them by name."""
+    named = sorted({str(owner_of(each.pod)) for each in affected})
+    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
 
 
 def some(names: Sequence[str]) -> list[str]:

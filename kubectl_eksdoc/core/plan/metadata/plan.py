@@ -16,10 +16,9 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.affected import WORST_FIRST, AffectedPod, Effect, Inside, Judged, cut_off, fails
 from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
-from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole, reasons, some
+from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole, reasons, some, whose
 from kubectl_eksdoc.core.plan.metadata.programs import program_of
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike, Service, nodes_alike
-from kubectl_eksdoc.core.plan.probes import owner_of
+from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts, NodesAlike, Service, counted_of, nodes_alike
 from kubectl_eksdoc.core.plan.since.changes import Since, outline_of
 from kubectl_eksdoc.core.plan.since.comparing import since
 from kubectl_eksdoc.core.plan.since.side import Of, Scope, Side, made_earlier, needs_of, read_of
@@ -27,9 +26,6 @@ from kubectl_eksdoc.core.rules.metadata_service import HOST, Verdict, of_group_b
 from kubectl_eksdoc.core.rules.metadata_service import Reach as Reached
 
 # The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
-
-
-_NAMED = 3
 
 
 def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> Verdict | None:
@@ -50,14 +46,12 @@ def judged_successor(name: str, affected: Sequence[AffectedPod]) -> Iterator[Fin
     found = sure or [each for each in affected if each.effect is Effect.POSSIBLE]
     if not found:
         return
-    named = sorted({str(owner_of(each.pod)) for each in found})
-    whose = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
     yield Finding.of(
         "imds-successor/breaks" if sure else "imds-successor/possible",
         Subject("NodeGroup", name),
         tuple(some(reasons(found))),
         count=len(found),
-        whose=whose,
+        whose=whose(found),
         command=shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", name, "--assume", f"ami={AL2023}"),
     )
 
@@ -91,7 +85,13 @@ def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> Me
     read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
     groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of)) for at, each in enumerate(alike))
     assumed = facts.assumed is not None
-    findings = [found for group in groups for found in judged(group.alike, group.affected, hops, assumed)]
+    findings = [
+        found
+        for group in groups
+        for found in judged(
+            group.alike, group.affected, hops, assumed, facts.intent, counted_of(group.alike.nodes, facts)
+        )
+    ]
     findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
     for at, each in enumerate(alike):
         later = on_successor(each, facts, hops)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -20,14 +20,16 @@ from kubectl_eksdoc.core.model.aws.machines import (
     MachinesTold,
     MetadataOptions,
     SaidOptions,
+    ScalingGroup,
     TemplateRef,
     TemplateVersion,
+    V1Calls,
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, Node, NodeOwner
 from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
+from kubectl_eksdoc.core.plan.metadata.assumed import Assumed, Intent
 from kubectl_eksdoc.core.rules.metadata_service import (
     AUTO_MODE,
     OPTIONAL,
@@ -47,13 +49,16 @@ from kubectl_eksdoc.core.rules.metadata_service import (
 @dataclass(frozen=True, slots=True)
 class MetadataFacts:
     """`inside`: what was found in pods that were looked into, by ``namespace/name``; so many more were worth it that
-    were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them."""
+    were `not_looked_into`. `assumed`: what the next nodes have, whatever makes them. `intent`: which options are
+    meant. `v1_calls`: by instance, where CloudWatch was asked; None where it was not."""
 
     cluster: Cluster
     told: MachinesTold = MachinesTold()
     inside: Mapping[str, Inside] = field(default_factory=dict)
     not_looked_into: int = 0
     assumed: Assumed | None = None
+    intent: Intent | None = None
+    v1_calls: Mapping[str, V1Calls | Unknown] | None = None
 
 
 K = TypeVar("K")
@@ -62,6 +67,7 @@ T = TypeVar("T")
 BY_PARAMETER = "resolve:ssm:"
 """How a launch template names a parameter of Systems Manager instead of an AMI (EC2 user guide, launch templates)."""
 
+OS = "kubernetes.io/os"
 NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
 _INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 
@@ -80,6 +86,15 @@ def instance_of(node: Node) -> str:
     """The id of its EC2 instance, "" where it has none (Fargate, hybrid nodes) or names it otherwise."""
     found = _INSTANCE.match(node.provider_id)
     return found.group(1) if found else ""
+
+
+def counted_of(nodes: Iterable[str], facts: MetadataFacts) -> Mapping[str, V1Calls | Unknown] | None:
+    """By node, what CloudWatch has counted of its instance; None where it was not asked."""
+    calls, names = facts.v1_calls, set(nodes)
+    if calls is None:
+        return None
+    none = Unknown("its instance is not known")
+    return {node.name: calls.get(instance_of(node), none) for node in facts.cluster.nodes if node.name in names}
 
 
 def scaling_group_of(node: Node, facts: MetadataFacts) -> str:
@@ -210,13 +225,35 @@ def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     if isinstance(instance, Unknown):
         return Service(instance, "")
     if not instance.scaling_group:  # its own options stand for the next one, as there is none
-        return Service(service_now(node, facts).options, "hand: it is of no auto scaling group, and no next one comes")
+        return Service(service_now(node, facts).options, "hand: no auto scaling group makes another one")
     group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
         return Service(group, "")
     if group.template is None:
+        return _by_configuration(group, node, facts)
+    made = [_by_template(ref, node, facts) for ref in (group.template, *group.others)]
+    return made[0] if len(made) == 1 else _by_type(group.name, made)
+
+
+def _by_configuration(group: ScalingGroup, node: Node, facts: MetadataFacts) -> Service:
+    if not group.configuration:
         return Service(Unknown(f"auto scaling group {group.name} has no launch template"), "")
-    return _by_template(group.template, node, facts)
+    found = _of(facts.told.configurations, group.configuration, f"launch configuration {group.configuration}")
+    if isinstance(found, Unknown):
+        return Service(found, "")
+    made = launch(found.options, facts.told.account, _image(found, node, facts), _type_of(node, facts))
+    return Service(made.options, _who(made, f"launch configuration {found.name}"))
+
+
+def _by_type(group: str, made: Sequence[Service]) -> Service:
+    """Of an auto scaling group that launches some instance types from another template."""
+    unknown = next((each for each in made if isinstance(each.options, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    by = "; ".join(dict.fromkeys(each.by for each in made))
+    if len({each.options for each in made}) == 1:
+        return Service(made[0].options, by)
+    return Service(Unknown(f"auto scaling group {group} launches by instance type from several templates: {by}"), "")
 
 
 def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
@@ -224,9 +261,15 @@ def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
     if isinstance(template, Unknown):
         return Service(template, "")
     image = _image(template, node, facts)
-    made = launch(template.options, facts.told.account, image)
+    made = launch(template.options, facts.told.account, image, _type_of(node, facts))
     name = f"launch template {template.name or template.id} version {template.number}"
-    return Service(made.options, _who(made, name))
+    return Service(made.options, _who(made, name, node.owner is NodeOwner.MANAGED))
+
+
+def _type_of(node: Node, facts: MetadataFacts) -> str:
+    """That of the instance that runs stands for the next one."""
+    instance = facts.told.instances.get(instance_of(node))
+    return instance.type if isinstance(instance, Instance) else ""
 
 
 def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
@@ -239,9 +282,13 @@ def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image
     return image if isinstance(image, Unknown) or facts.assumed is None else facts.assumed.of_image(image)
 
 
-def _who(made: Launch, template: str) -> str:
-    """Of the tokens and the hop limit, which decide who reaches it."""
+def _who(made: Launch, template: str, by_eks: bool = False) -> str:
+    """Of the tokens and the hop limit, which decide who reaches it. `by_eks`: EKS makes a
+    template of its own from this one, and what it puts in where this one is silent is not published."""
     names = {Origin.TEMPLATE: template}
+    if by_eks:
+        unsure = "confidence: low, as EKS makes a template of its own from this one"
+        names |= {origin: f"{origin.value} ({unsure})" for origin in (Origin.IMAGE, Origin.EC2)}
     told = {
         "hop limit": made.hop_limit.origin,
         "tokens": made.tokens.origin,
@@ -276,7 +323,7 @@ def _of(held: Mapping[K, T | Absent | Unknown], key: K, what: str) -> T | Unknow
 class NodesAlike:
     """`name` of their node group or NodePool, "" where they have none. `here` and `later`: for a pod on a network of
     its own, so many hops away as was asked for; `now` and `next` are whence that comes. `scaling_group`: the auto
-    scaling group of nodes without a name of theirs."""
+    scaling group of nodes without a name of theirs. `windows`: they run it."""
 
     owner: NodeOwner
     name: str
@@ -286,6 +333,7 @@ class NodesAlike:
     here: Verdict
     later: Verdict
     scaling_group: str = ""
+    windows: bool = False
 
     @property
     def label(self) -> str:
@@ -310,11 +358,11 @@ class NodesAlike:
 
 def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]:
     """By owner and name, those that suffer first. Nodes of one group that differ are several."""
-    found: dict[tuple[NodeOwner, str, Service, Service, str], list[Node]] = defaultdict(list)
+    found: dict[tuple[NodeOwner, str, Service, Service, str, bool], list[Node]] = defaultdict(list)
     for node in facts.cluster.nodes:
         now, later = service_now(node, facts), service_next(node, facts)
         scaling = "" if node.group else scaling_group_of(node, facts)
-        found[node.owner, node.group, _without_instance(now), later, scaling].append(node)
+        found[node.owner, node.group, _without_instance(now), later, scaling, _is_windows(node)].append(node)
     alike = [
         NodesAlike(
             owner,
@@ -322,11 +370,12 @@ def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]
             tuple(sorted(node.name for node in nodes)),
             now,
             later,
-            _verdict(now, hops),
-            _verdict(later, hops),
+            _verdict(now, hops, windows),
+            _verdict(later, hops, windows),
             scaling,
+            windows,
         )
-        for (owner, name, now, later, scaling), nodes in found.items()
+        for (owner, name, now, later, scaling, windows), nodes in found.items()
     ]
     return tuple(sorted(alike, key=_worst_first))
 
@@ -336,10 +385,20 @@ def _without_instance(service: Service) -> Service:
     return Service(service.options, "") if isinstance(service.options, MetadataOptions) else service
 
 
-def _verdict(service: Service, hops: int) -> Verdict:
+def _is_windows(node: Node) -> bool:
+    return node.labels.get(OS) == "windows"
+
+
+def _verdict(service: Service, hops: int, windows: bool) -> Verdict:
+    """How many hops the network of a Windows pod adds is not published: one hop may be enough."""
     if service.options is None:
         return Verdict(Reach.CUT_OFF, service.by)
-    return verdict(service.options, hops)
+    found, options = verdict(service.options, hops), service.options
+    limited = isinstance(options, MetadataOptions) and options.endpoint and found.reach is not Reach.REACHABLE
+    if not (windows and limited) or found.reach is Reach.UNKNOWN:
+        return found
+    limit = getattr(options, "hop_limit", 0)
+    return Verdict(Reach.UNKNOWN, f"the hop limit is {limit}, and how many a pod on Windows needs is not published")
 
 
 _ORDER = (Reach.CUT_OFF, Reach.V1_ONLY, Reach.UNKNOWN, Reach.REACHABLE)

@@ -175,7 +175,35 @@ def test_a_group_of_ones_own_goes_by_its_auto_scaling_group() -> None:
         assert isinstance(service_next(of(""), facts(templates=template, scaling_groups=held)).options, Unknown)
     alone = facts(instances={ID: Instance(ID, AMI, options=AL2)})
     told = service_next(of(""), alone)
-    assert told.options == AL2 and "no next one comes" in told.by, "there is nothing to be unknown"
+    assert told.options == AL2 and "no auto scaling group makes another one" in told.by, (
+        "there is nothing to be unknown"
+    )
+
+
+def test_a_launch_configuration_says_what_a_template_does() -> None:
+    old = {"old": TemplateVersion("", "old", 0, SaidOptions("required", 1), AMI)}
+    scaling = {"asg-1": ScalingGroup("asg-1", configuration="old")}
+    told = service_next(of(""), facts(configurations=old, scaling_groups=scaling))
+    assert (told.options, told.by) == (AL2023, "launch configuration old")
+    for held in ({}, {"old": DENIED}, {"old": Absent("gone")}):
+        assert isinstance(service_next(of(""), facts(configurations=held, scaling_groups=scaling)).options, Unknown)
+
+
+@pytest.mark.parametrize(("hops", "known"), [(1, True), (2, False)])
+def test_a_group_that_launches_some_types_from_another_template(hops: int, known: bool) -> None:
+    other = TemplateRef("lt-2", "arm", "1")
+    templates = {
+        REF: TemplateVersion("lt-1", "own", 3, SaidOptions("required", 1), AMI),
+        other: TemplateVersion("lt-2", "arm", 1, SaidOptions("required", hops), AMI),
+    }
+    scaling = {"asg-1": ScalingGroup("asg-1", REF, True, (other,))}
+    told = service_next(of(""), facts(templates=templates, scaling_groups=scaling))
+    if known:
+        assert told.options == AL2023 and "own version 3; launch template arm version 1" in told.by
+    else:
+        assert isinstance(told.options, Unknown) and "several templates" in told.options.why
+    del templates[other]
+    assert isinstance(service_next(of(""), facts(templates=templates, scaling_groups=scaling)).options, Unknown)
 
 
 def test_auto_mode_is_eks_own() -> None:

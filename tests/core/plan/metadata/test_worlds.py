@@ -15,12 +15,14 @@ from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.affected import Effect, Inside
-from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
+from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed, Intent
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, INSTANCE_OPTIONS, OWN_ROLE
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
 from kubectl_eksdoc.core.plan.metadata.programs import Started, read
 from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 from tests.builders import a_pod
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import Cloud, cloud, ident
 
@@ -58,6 +60,70 @@ def hardened() -> Cloud:
     ]
     world.inside = {world.pods[0].key: Inside(WHOLE)}
     return world
+
+
+def meant(world: Cloud, hops: int = 1, tokens: str = "") -> MetadataPlan:
+    return plan_metadata(replace(of(world).facts, intent=Intent(hops, tokens)), 2)
+
+
+def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
+    plan = meant(hardened())
+    assert {each.status for each in plan.findings} == {Status.PASS} and "as meant" in shown(plan)
+    assert "no node is known to have other options than what is meant (hops=1)" in " ".join(shown(plan).split())
+    world = hardened()
+    world.instances[ident(0)] = Instance(ident(0), state="running", options=TWO)
+    found = told(meant(world))
+    assert "imds-next-differs" in told(of(world)) and "imds-next-differs" not in found
+    missed = found["imds-intent-missed"]
+    assert missed.status is Status.FAIL and "the hop limit is 2" in missed.message and "(now)" in missed.message
+    assert missed.remedy[0].command.endswith("--nodegroup blue --assume hops=1")
+
+
+def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -> None:
+    world = cloud("own template", options=MetadataOptions("optional", 1), said=SaidOptions("optional", 1))
+    assert "imds-intent-missed" in told(meant(world, tokens="required"))
+    off = cloud("own template", options=MetadataOptions("optional", 2, False), said=SaidOptions("optional", 2, False))
+    assert "imds-intent-missed" not in told(meant(off, tokens="required"))
+
+
+def test_where_one_hop_is_meant_the_pods_own_fixes_come_first() -> None:
+    world = hardened()
+    world.pods = [pod("lbc", LBC, ready=False, labels={"pod-template-hash": "1"})]
+    world.inside = {world.pods[0].key: Inside(Started(), read("failed to get VPC ID").symptom)}
+    meant_first, else_first = (
+        [fix.name for fix in offered(each, each.facts.cluster, "vpc-1")[0][1].fixes]
+        for each in (meant(world), of(world))
+    )
+    assert meant_first[:2] == [CONTROLLER_FLAGS, OWN_ROLE] and else_first[0] == INSTANCE_OPTIONS
+    assert sorted(meant_first) == sorted(else_first)
+
+
+def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() -> None:
+    world = hardened()
+    world.pods, world.inside = [pod("lbc", LBC, RoleBy.IRSA)], {}
+    plans = of(world), meant(world)
+    assert [[each.effect for each in plan.groups[0].affected] for plan in plans] == [[Effect.POSSIBLE]] * 2
+    widened = [any(choice.fixes for _, choice in offered(plan, plan.facts.cluster)) for plan in plans]
+    assert widened == [True, False]
+
+
+def shown(plan: MetadataPlan) -> str:
+    return FORMATS.render(MetadataView(plan, {}, offered=offered(plan, plan.facts.cluster)), "table", Look(120))
+
+
+@pytest.mark.parametrize("options", [MetadataOptions("required", 1), MetadataOptions("optional", 1)])
+def test_what_a_pod_on_windows_needs_is_not_known(options: MetadataOptions) -> None:
+    world = cloud("own template", options=options, said=SaidOptions(options.tokens, 1))
+    world.nodes = [replace(each, labels={**each.labels, "kubernetes.io/os": "windows"}) for each in world.nodes]
+    world.pods = [pod("lbc", LBC)]
+    plan = of(world)
+    assert plan.groups[0].alike.here.reach is Reach.UNKNOWN
+    finding = told(plan)["imds-nodes-unknown"]
+    assert finding.status is Status.UNKNOWN and "on Windows" in finding.message
+    assert all("imds-probe" not in each.command for each in finding.remedy), "the probe is of Linux nodes"
+    assert all(not choice.fixes for _, choice in offered(plan, plan.facts.cluster))
+    world.instances[ident(0)] = Instance(ident(0), state="running", options=TWO)
+    assert of(world).groups[0].alike.here.reach is Reach.REACHABLE
 
 
 def test_a_hardened_cluster_passes_and_nothing_is_proposed() -> None:

@@ -71,18 +71,23 @@ def choices(
                 cannot.append(each)
     if not found and not cannot and facts.assumed is None:
         cannot.append(_nothing_known(of))
-    return Choice(tuple(sorted(found, key=lambda fix: (*fix.blast.size, NAMES.index(fix.name)))), tuple(cannot))
+    meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
+    in_order = sorted(
+        found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
+    )
+    return Choice(tuple(in_order), tuple(cannot))
 
 
 def offered(
     plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = "", every: bool = False
 ) -> tuple[tuple[NodesAlike, Choice], ...]:
     """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
-    pods that may need it and have no role that should give it, unless `every` group was asked about by name."""
-    pods = leaving(whole.pods)
+    pods that may need it and have no role that should give it, unless `every` group was asked about by name; where
+    that limit is meant, only for those that do need it."""
+    pods, meant = leaving(whole.pods), plan.facts.intent is not None
     found = []
     for group in plan.groups:
-        helped = every or any(map(_by_node, group.affected))
+        helped = every or any(_by_node(each, meant) for each in group.affected)
         choice = Choice()
         if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
             choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
@@ -95,9 +100,11 @@ def offered(
 _ON_PODS = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
 
 
-def _by_node(affected: AffectedPod) -> bool:
-    """It lacks, or may lack, what its node could give it, and what is not to come from a role of its own."""
-    return affected.effect is not Effect.NO_KNOWN_NEED and affected.asks and not affected.own_role
+def _by_node(affected: AffectedPod, sure: bool) -> bool:
+    """It lacks, or may lack unless it must be `sure`, what its node could give it, and what is not to come from a role
+    of its own."""
+    effects = (Effect.BROKEN, Effect.WILL_BREAK) if sure else (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)
+    return affected.effect in effects and affected.asks and not affected.own_role
 
 
 def _on_nodes(of: Behind) -> Iterator[Fix | str]:
@@ -148,6 +155,10 @@ def _on_scaling_group(of: Behind) -> Iterator[Fix | str]:
             f"auto scaling group {group.name} launches from a launch configuration, which cannot be changed: give it a "
             "launch template"
         )
+        return
+    if group.others:
+        names = ", ".join(map(str, (group.template, *group.others)))
+        yield f"auto scaling group {group.name} launches from several launch templates: change each of them ({names})"
         return
     template = of.template(group.template)
     if template is None:

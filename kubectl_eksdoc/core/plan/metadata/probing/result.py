@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
 from kubectl_eksdoc.core.model.metadata import Family, Network
-from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.placing import Owner
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, Diagnosis, diagnosis
 from kubectl_eksdoc.core.plan.metadata.probing.pods import NOTHING_TO_ASK, Likes, Manner, ProbePod, likes, probe_pods
 from kubectl_eksdoc.core.plan.probes import left_finding
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
 
 # What a probe would make, before anything is made.
 
@@ -169,7 +170,7 @@ def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
         _subject(plan, same),
         f"{_FOUND[first.v4.reach]}: {first.v4.why}",
         tuple(_evidence(plan, same)),
-        _remedies(same) if status is not Status.UNKNOWN else (_AGAIN,),
+        _remedies(plan, same) if status is not Status.UNKNOWN else (_AGAIN,),
         (missing or "what a pod there measures") if status is Status.UNKNOWN else "",
     )
 
@@ -178,8 +179,12 @@ def _subject(plan: ProbePlan, same: Sequence[ProbedNode]) -> Subject:
     """The group, where all of it that was probed answered alike."""
     likes = plan.likes_of(same[0].node)
     if likes.group and len(same) == len(likes.chosen):
-        return Subject("NodeGroup", likes.group)
+        return Subject(_kind(likes), likes.group)
     return Subject("Node", same[0].node) if len(same) == 1 else Subject("Nodes", likes.group or likes.owner.value)
+
+
+def _kind(likes: Likes) -> str:
+    return "NodePool" if likes.owner in (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE) else "NodeGroup"
 
 
 def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
@@ -193,6 +198,7 @@ def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
 
 _SOME = 5
 _AGAIN = Remedy("Mend what kept the pod from running, or probe another node of that kind (node/NAME).")
+_MEANT = "Keep it where no pod is affected, as AWS recommends. Which pods are affected, and what {} hops would take:"
 _LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.TOMORROW)
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
     Cause.BLOCKED: (
@@ -207,23 +213,20 @@ _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
 }
 
 
-def _remedies(same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
+def _remedies(plan: ProbePlan, same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
+    """Whether a pod is affected by a hop limit, and which fix is the least, the command without --active tells."""
     if same[0].v4.cause is not Cause.HOP_LIMIT:
         return _REMEDIES.get(same[0].v4.cause, ())
-    told = [each.host.v4.instance for each in same if not isinstance(each.host, Unknown)]
-    instance = next(filter(None, told), "")
     limits = [each.options.hop_limit + 1 for each in same if each.options is not None]
     enough = max([2, *limits])  # where two are not enough, one of a pod's ways has more hops than usual
-    wanted = f"--http-endpoint enabled --http-put-response-hop-limit {enough}"
-    command = f"aws ec2 modify-instance-metadata-options --instance-id {instance} {wanted}"
-    text = f"Raise the hop limit to {enough}, of each instance and in what makes the next ones"
-    way = "imds-probe without --active tells what that is."
-    return Remedy(f"{text}: {way}", command if instance else ""), _LATER
+    likes, hops = plan.likes_of(same[0].node), ("--hops", str(enough)) if enough > POD else ()
+    which = ("--nodegroup", likes.group) if likes.group else tuple(f"node/{each.node}" for each in same)
+    return Remedy(_MEANT.format(enough), shell("kubectl", "eksdoc", "imds-probe", *which, *hops)), _LATER
 
 
 def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
     for each in plan.likes:
         if each.chosen or each.why_not in NOTHING_TO_ASK:
             continue
-        subject = Subject("NodeGroup", each.group) if each.group else Subject("Node", each.nodes[0])
+        subject = Subject(_kind(each), each.group) if each.group else Subject("Node", each.nodes[0])
         yield Finding.of("imds-measured/not-probed", subject, count=len(each.nodes), why=each.why_not)
