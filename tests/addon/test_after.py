@@ -220,8 +220,10 @@ def check(history: list[Hand], update: Updates) -> None:
     by_field = {str(change.field): change for change in templated.changes}
     for field in foreseen:
         because = by_field[field].because
-        # Who installed the same chart by Helm had its defaults, which nobody misses.
-        assert because.cause is not Cause.VERSION or "as the chart" in because.why, (field, by_field[field])
+        # Who installed the same chart by Helm had its defaults, which nobody misses. Every version has another tag, and
+        # whose the tag before was is not recorded.
+        told_why = ("as the chart", "another tag of the same image")
+        assert because.cause is not Cause.VERSION or any(each in because.why for each in told_why), by_field[field]
     told = {str(field) for each in plan.predictions for field in each.shared}
     told |= {str(each.field) for each in plan.changes if each.fate(Mode.OVERWRITE) is Fate.UNKNOWN}
     for field, change in by_field.items():

@@ -13,8 +13,9 @@ from enum import Enum
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.plan.addon.fields import value_at
+from kubectl_eksdoc.core.plan.addon.manifests import Manifests, Values, built, in_registry, registry_of
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.plan.addon.rendering import Rendered, stems
+from kubectl_eksdoc.core.plan.addon.rendering import Rendered, ends_somewhere, stems
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.rules.api.ownership.entries import (
     Entry,
@@ -29,6 +30,7 @@ from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields, fields_
 from kubectl_eksdoc.core.rules.api.ownership.merging import merged, removed
 from kubectl_eksdoc.core.rules.api.ownership.steps import keys_of
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path, Tree, names_item, tree_of, united
+from kubectl_eksdoc.core.rules.api.places import Place
 from kubectl_eksdoc.core.rules.api.schema import Schema
 
 EKS = owner_of("eks", "Apply", "", "")
@@ -40,6 +42,8 @@ class Witness(Enum):
     VALUES = "the configuration values set it"
     ROLE = "it is the add-on's IAM role"
     OWNED = "EKS owns it, or its entry, today"
+    MANIFEST = "the manifest of the target version has it"
+    NEAREST = "the manifest of the nearest known version has it"
     SCHEMA = "the schema of the target version has it"
     CHART = "the chart of the target version renders it, and its schema is not known"
 
@@ -51,7 +55,7 @@ class Update:
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
     that its configuration values set; `schema`: the target's, None if it is not known, `schema_now` today's. `chart`:
     the target's is known, so that `after` is all that its values make. `installed`: today's version; `agent`: the
-    network policy agent is on with it, and stays on.
+    network policy agent is on with it, and stays on. `manifests`: of both versions, None where none is known.
     """
 
     before: tuple[Rendered, ...]
@@ -63,6 +67,15 @@ class Update:
     chart: bool = True
     installed: str = ""
     agent: bool = True
+    manifests: Manifests | None = None
+    target: str = ""
+
+    def values_of(self, of: Named) -> tuple[Values, Values]:
+        """Of the object in the manifests of both versions; none where one of them has it not at all."""
+        if self.manifests is None:
+            return {}, {}
+        now, target = self.manifests.now.of(of), self.manifests.target.of(of)
+        return (now, target) if now and target else ({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +120,59 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
         if witness is not None:
             known = merged(known, part.part, place)
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
+    now, target = update.values_of(of)
+    base = merged(_without(base, now, target, place), built(_news(doc, mine, now, target, update, place)), place)
     config = merged({**_identity(live), **base}, known, place)
+    by_manifest = Witness.MANIFEST if update.manifests is None or update.manifests.exact else Witness.NEAREST
+    for path in target:
+        why.setdefault(path, by_manifest)
+        doubted.pop(path, None)
     others = _others(owners)
     alike = (others & mine) | _of_installers(owners)
     shared = tuple(path for path in alike if path not in why and not names_item(path))
     rules = _Rules.of(update, of, schema)
     on_the_way = {path[:at] for path in others for at in range(1, len(path))}
     told = on_the_way | {*why, *doubted, *shared}
-    unsure = tuple(path for path in others if _is_unsure(path, config, told, rules, schema))
-    paths |= {path: rules.config_of(path) for path in unsure}
+    whole = by_manifest is Witness.MANIFEST and bool(target) and _explained(update)
+    unsure = tuple(
+        path
+        for path in others
+        if _is_unsure(path, config, told, rules, schema) and not (whole and _is_known(path, now, target))
+    )
+    paths = {path: rules.config_of(path) for path in (*target, *unsure) if path not in mine} | paths
     return Expected(config, owners, why, paths, doubted, unsure, shared)
+
+
+def _news(doc: Doc, mine: Fields, now: Values, target: Values, update: Update, place: Place) -> Values:
+    """What the target's manifest changes, and what EKS has lost of it: anything else stays as EKS has it today."""
+    host = registry_of(doc, mine, now, place)
+    found = {path: value for path, value in target.items() if path not in mine or now.get(path, value) != value}
+    return {
+        path: in_registry(value, host, update.target) if path[-1] == "f:image" else value
+        for path, value in found.items()
+    }
+
+
+def _without(base: Doc, now: Values, target: Values, place: Place) -> Doc:
+    """`base` without what the target's manifest names no more, nor the items in which it names nothing any more."""
+    stays = {path[:at] for path in target for at in range(1, len(path) + 1)}
+    gone: Tree = {}
+    for path in (path for path in now if path not in stays):
+        items = (path[:at] for at in range(1, len(path)) if path[at - 1].startswith("k:"))
+        gone = united(gone, tree_of(next((item for item in items if item not in stays), path)))
+    return removed(base, Fields(gone), place)
+
+
+def _explained(update: Update) -> bool:
+    """It is known where each of the configuration values ends."""
+    return all(ends_somewhere(update.addon, path) for path in update.explicit)
+
+
+def _is_known(path: Path, now: Values, target: Values) -> bool:
+    """The manifests tell whether EKS applies it. EKS has labels and annotations that upstream has not."""
+    if path in now or path in target:
+        return True
+    return "f:labels" not in path and "f:annotations" not in path
 
 
 def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:

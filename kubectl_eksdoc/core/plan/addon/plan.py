@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.plan.addon.corefile import corefile
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, may_return, shared
+from kubectl_eksdoc.core.plan.addon.manifests import manifests
 from kubectl_eksdoc.core.plan.addon.merging import Missing, leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered, role_rendered
@@ -106,6 +107,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
     role = role_rendered(name, facts.addon.role)
     if values is None:
         return Update((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
+    agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
+    # Of the objects as they are: of a later step of several, `now` is what the step before it leads to.
+    shipped = manifests(name, facts.addon.version, facts.target.version, agent)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)
@@ -114,9 +118,20 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         # Without today's chart nobody knows what is not rendered any more.
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
     explicit = frozenset(leaf.path for leaf in leaves(values))
-    agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
     whole = not isinstance(target, Unknown)
-    return Update(before, (*after, *role), explicit, schema, schema_now, name, whole, facts.now.version, agent)
+    return Update(
+        before,
+        (*after, *role),
+        explicit,
+        schema,
+        schema_now,
+        name,
+        whole,
+        facts.now.version,
+        agent,
+        shipped,
+        facts.target.version,
+    )
 
 
 def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
