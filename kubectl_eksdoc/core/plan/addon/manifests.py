@@ -144,13 +144,16 @@ def built(values: Values) -> Doc:
 
 
 def in_registry(image: Any, host: str, version: str) -> Any:
-    """As EKS names it: in the registry of the cluster's region, and with the add-on's build where upstream has none."""
+    """As EKS names it: in the registry of the cluster's region, and with a build where upstream has none: that of the
+    add-on, or the first one of another program. Whether a user's image differs does not depend on the number."""
     if not isinstance(image, str) or not host:
         return image
     here = f"{host}/{image.partition('/')[2]}"
     tag = here.rpartition(":")[2]
-    build = version.partition("-eksbuild")
-    return here + "".join(build[1:]) if build[0] == tag else here
+    own, sign, build = version.partition("-eksbuild")
+    if not sign or sign in tag:
+        return here
+    return f"{here}{sign}{build if own == tag else '.1'}"
 
 
 def registry_of(doc: Doc, mine: object, values: Values, place: Place) -> str:

@@ -61,7 +61,9 @@ def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
                 del entry["value"]
 
     plan = planned(facts(objects=(hand(a_persons(), empty),)), Asked(mode))
-    (finding,) = [each for each in found(plan, Code.of("addon-field-changed-in-every-mode")) if ENI_TAGS in each.message]
+    (finding,) = [
+        each for each in found(plan, Code.of("addon-field-changed-in-every-mode")) if ENI_TAGS in each.message
+    ]
     assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
     assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
     kept = planned(plan.facts, Asked(Mode.OVERWRITE, plan.way_out.values))
