@@ -204,7 +204,7 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         UNSURE,
@@ -218,7 +218,7 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         LOST,

@@ -51,6 +51,15 @@ class Known:
         kept = {of: {path: each[path] for path in each if step not in path} for of, each in self.objects.items()}
         return replace(self, objects=kept)
 
+    def named(self, version: str) -> Known:
+        """Where it names its version, with `version`, as upstream has it; images keep EKS's build."""
+        old, new = upstream(self.version), upstream(version)
+        named = {
+            of: {path: _named(value, path, old, new, version) for path, value in values.items()}
+            for of, values in self.objects.items()
+        }
+        return Known(version, named, self.exact)
+
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
@@ -81,12 +90,12 @@ def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
         each for each in known if _order(each.version)[:3] == _order(wanted)[:3] and "eksbuild" not in each.version
     ]
     if exact or whole:
-        return (exact or whole)[0]
+        return (exact or whole)[0].named(wanted)
     older = [each for each in known if _order(each.version) < _order(wanted)]
     newer = [each for each in known if _order(wanted) < _order(each.version)]
     best = older[-1] if older else newer[0]
     alike = bool(older and newer) and _but_version(older[-1]) == _but_version(newer[0])
-    return replace(best, exact=alike)
+    return replace(best.named(wanted), exact=alike)
 
 
 def _but_version(known: Known) -> object:
@@ -143,17 +152,48 @@ def built(values: Values) -> Doc:
     return root
 
 
-def in_registry(image: Any, host: str, version: str) -> Any:
-    """As EKS names it: in the registry of the cluster's region, and with a build where upstream has none: that of the
-    add-on, or the first one of another program. Whether a user's image differs does not depend on the number."""
-    if not isinstance(image, str) or not host:
+def upstream(version: str) -> str:
+    """``v1.20.4-eksbuild.2`` → ``v1.20.4``."""
+    return version.partition(_BUILD)[0]
+
+
+def _named(value: Any, path: Path, old: str, new: str, version: str) -> Any:
+    if not _names_version(path) or not isinstance(value, str):
+        return value
+    if path[-1] != "f:image":
+        return new if value == old else value
+    repository, _, tag = value.rpartition(":")
+    return f"{repository}:{version}" if upstream(tag) == old else value
+
+
+def in_registry(image: Any, host: str) -> Any:
+    """As EKS names it: in the registry of the cluster's region, and with a build. The number of the build of another
+    program than the add-on's own (the network policy agent) is not known."""
+    if not isinstance(image, str):
         return image
-    here = f"{host}/{image.partition('/')[2]}"
-    tag = here.rpartition(":")[2]
-    own, sign, build = version.partition("-eksbuild")
-    if not sign or sign in tag:
-        return here
-    return f"{here}{sign}{build if own == tag else '.1'}"
+    here = f"{host or _REGISTRY}/{image.partition('/')[2]}"
+    return here if _BUILD in here or "@" in here else here + _SOME_BUILD
+
+
+def may_be(live: object, image: object) -> bool:
+    """The live image may be the one that EKS applies, of which the registry or the build is not known."""
+    if not isinstance(live, str) or not isinstance(image, str) or live == image:
+        return False
+    if image.endswith(_SOME_BUILD):
+        live, image = upstream(live), upstream(image)
+    if image.startswith(_REGISTRY):
+        live, image = live.partition("/")[2], image.partition("/")[2]
+    return live == image
+
+
+def has_some_build(image: object) -> bool:
+    """The number of its build, or its registry, is not known."""
+    return isinstance(image, str) and (image.endswith(_SOME_BUILD) or image.startswith(_REGISTRY))
+
+
+_BUILD = "-eksbuild"
+_SOME_BUILD = f"{_BUILD}.N"
+_REGISTRY = "ACCOUNT.dkr.ecr.REGION.amazonaws.com"
 
 
 def registry_of(doc: Doc, mine: object, values: Values, place: Place) -> str:

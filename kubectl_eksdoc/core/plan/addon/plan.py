@@ -130,7 +130,7 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         facts.now.version,
         agent,
         shipped,
-        facts.target.version,
+        None if isinstance(facts.values, Unknown) else frozenset(leaf.path for leaf in leaves(facts.values)),
     )
 
 

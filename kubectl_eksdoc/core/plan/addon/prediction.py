@@ -16,9 +16,11 @@ from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.plan.addon.differing import differing
 from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, expected
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
+from kubectl_eksdoc.core.plan.addon.manifests import has_some_build
 from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.standing import missing
+from kubectl_eksdoc.core.rules.api.defaults import with_defaults
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, Owner, without_entries
@@ -70,6 +72,12 @@ class FieldChange:
         """NONE and PRESERVE do not save it: nobody owns what is emptied or removed, and EKS stops naming the rest."""
         return self.fate(Mode.PRESERVE) in (Fate.RESET, Fate.REMOVED)
 
+    def exact(self, mode: Mode) -> bool:
+        """What stands there afterwards is known in full. What a public manifest has anew, EKS's build may not have."""
+        told = self.by_mode[mode]
+        anew = self.witness in (Witness.MANIFEST, Witness.NEAREST) and EKS.manager not in self.owners
+        return not (has_some_build(told.value) or (anew and told.fate is Fate.FOLLOWS))
+
     def confidence(self, mode: Mode) -> Confidence:
         """How sure it is: what EKS owns is seen, what the chart sets is concluded, what PRESERVE does is believed."""
         if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART, Witness.NEAREST):
@@ -101,7 +109,7 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     known_as = schema or schema_of(of.api_version, of.kind)
     will = expected(live, of, update, known_as)
     outcomes, conflicts = _outcomes(live, will, known_as)
-    before = without_entries(live)
+    before = with_defaults(without_entries(live))
     touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
     gone = missing(of, before, will, update, known_as)
     returns = {path for path, certain in gone.items() if certain and path in touched}
@@ -140,7 +148,8 @@ def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc
         Mode.PRESERVE: preserved,
         Mode.NONE: Applied(live) if isinstance(gently, Conflicts) else gently,
     }
-    return {mode: without_entries(each.doc) for mode, each in after.items() if isinstance(each, Applied)}, conflicts
+    done = {mode: each.doc for mode, each in after.items() if isinstance(each, Applied)}
+    return {mode: with_defaults(without_entries(doc)) for mode, doc in done.items()}, conflicts
 
 
 def _doubtful(before: Doc, will: Expected, schema: Schema) -> set[Path]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_eksdoc.core.model.api_objects import Doc, Named
 from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, config_of, leaves_of
+from kubectl_eksdoc.core.plan.addon.expected import EKS, EMPTY, Expected, Update, Witness, config_of, leaves_of
 from kubectl_eksdoc.core.plan.addon.fields import value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, Missing
 from kubectl_eksdoc.core.plan.addon.rendering import (
@@ -42,9 +42,9 @@ def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema
         found = {path: False for path in found if path in target}
         sure = will.why.get
         found |= {
-            path: sure(path) is not Witness.VALUES
+            path: path not in will.may_lack and sure(path) is not Witness.VALUES
             for path in now
-            if target.get(path) not in _EMPTY
+            if target.get(path) not in EMPTY
             and path[-1][2:] not in _DEFAULTED.split()
             and not _was_not_allowed(path, of, update, schema)
         }
@@ -86,10 +86,7 @@ def _is_gone(live: Doc, path: Path, schema: Schema) -> bool:
         and value_at(live, (*path[:-1], field_step("valueFrom")), schema.root) != MISSING
     ):
         return False
-    return value_at(live, path, schema.root) in _EMPTY
-
-
-_EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
+    return value_at(live, path, schema.root) in EMPTY
 
 
 _DEFAULTED = (

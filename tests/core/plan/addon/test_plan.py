@@ -230,9 +230,18 @@ def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     """After it nothing of ``data`` is EKS's any more."""
     live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-    (lost,) = [each for each in found(plan, Code.of("addon-field-reset")) if "Corefile" in each.message]
-    assert (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
-    assert ("corefile",) in [each.config for each in plan.changes], "it is one scalar, and it can be given as a value"
+    (unknown,) = found(plan, Code.of("addon-field-unknown"))
+    assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
+    assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
+
+
+def test_a_corefile_that_somebody_wrote_is_reset_where_eks_has_the_object() -> None:
+    """Its labels are EKS's still, so that its manifest holds for it."""
+    labelled = with_at(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
+    live = edited(labelled, ("data", "Corefile"), ".:53 { ready }")
+    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    (lost,) = found(plan, Code.of("addon-field-reset"))
+    assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
 
 
 def test_replicas_that_an_autoscaler_set_never_pass() -> None:
@@ -240,8 +249,9 @@ def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     del deployment["data"]
     live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-    (change,) = [each for each in plan.changes if each.config == ("replicaCount",)]
-    assert change.fate(Mode.OVERWRITE) is Fate.RESET
+    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(
+        plan, Code.of("addon-field-unknown")
+    )
 
 
 def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_business() -> None:
