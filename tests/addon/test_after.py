@@ -36,7 +36,7 @@ from tests.addon.stand_in.histories import (
     installed,
 )
 from tests.addon.stand_in.histories import Step as Hand
-from tests.addon.stand_in.pod_template import INIT, MAIN
+from tests.addon.stand_in.pod_template import AGENT, INIT, MAIN
 from tests.addon.stand_in.service import AddonService
 from tests.addon.test_agreement import CLUSTER, foretold, live_of
 from tests.core.plan.addon.aftermath.revised import Controller, at
@@ -202,6 +202,40 @@ def test_an_image_of_a_registry_of_ones_own_is_not_passed() -> None:
     (templated,) = lived.looked_back().templated
     images = [change.because.cause for change in templated.changes if change.field.path[-1] == "f:image"]
     assert Cause.UNKNOWN in images
+
+
+@pytest.mark.parametrize(("mode", "known"), [("NONE", True), ("OVERWRITE", False)])
+def test_after_none_nothing_of_another_owner_was_taken(mode: str, known: bool) -> None:
+    """Whoever brought the images, of which nothing says that they are EKS's, may have set the arguments too; EKS would
+    have been refused."""
+    lived = Lived("v1.16.0-eksbuild.1")
+    lived.step(Updates("v1.19.5-eksbuild.1", mode))
+    for doc in lived.controller.docs:
+        for container in doc["data"]["spec"]["template"]["spec"]["containers"]:
+            container["image"] = container["image"].partition("-eksbuild")[0]
+    (templated,) = lived.looked_back().templated
+    causes = {change.because.cause for change in templated.changes if "f:args" in change.field.path}
+    assert causes == {Cause.VERSION if known else Cause.UNKNOWN}
+    assert known or lived.looked_back().findings
+    assert not known or {each.status for each in lived.looked_back().findings} <= {Status.PASS}
+
+
+def test_a_list_that_is_one_value_keeps_what_the_version_changed_of_it() -> None:
+    """v1.20.0's chart has more arguments of the network policy agent than v1.19.5's."""
+    lived = Lived("v1.16.0-eksbuild.1")
+    args = daemon_set(lived.service)["spec"]["template"]["spec"]["containers"][1]["args"]
+    mine = [*(each for each in args if "cloudwatch" not in each), "--enable-cloudwatch-logs=true"]
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": AGENT, "args": mine}]}}}}
+    lived.step(Patches(json.dumps(patch), "kubectl-patch"))
+    lived.step(Updates("v1.19.5-eksbuild.1", "OVERWRITE"))
+    new = daemon_set(lived.service)["spec"]["template"]["spec"]["containers"][1]["args"]
+    assert len(new) > len(args)
+    (templated,) = lived.looked_back().templated
+    hands.patches(lived.service.objects, templated.patch or {})
+    given_back = daemon_set(lived.service)["spec"]["template"]["spec"]["containers"][1]["args"]
+    assert sorted(given_back) == sorted(
+        each.replace("logs=false", "logs=true") if "cloudwatch" in each else each for each in new
+    )
 
 
 def check(history: list[Hand], update: Updates) -> None:
