@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, named
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Confidence, Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.plan.addon.circumstances import circumstances
@@ -53,6 +53,12 @@ class AddonPlan:
     def changes(self) -> tuple[FieldChange, ...]:
         """By object and field."""
         return tuple(change for each in self.predictions for change in each.changes)
+
+    @property
+    def unsure(self) -> tuple[FieldChange, ...]:
+        """At risk, and what the mode that was asked for makes of it is concluded or believed only (--strict)."""
+        mode = self.asked.mode
+        return tuple(each for each in self.changes if each.at_risk and each.confidence(mode) is not Confidence.HIGH)
 
     @property
     def conflict(self) -> str:
