@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.model.asked import Confidence
 from kubectl_eksdoc.core.model.knowledge import Source, file, made, records, sections
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.addon.effects import Effect
+from kubectl_eksdoc.core.plan.addon.manifests import Manifest
 from kubectl_eksdoc.core.plan.addon.rendering import Applied
 from kubectl_eksdoc.core.plan.addon.terraform.leaving import Loss
 from kubectl_eksdoc.core.plan.check.symptoms import Causes
@@ -43,6 +44,7 @@ class Subject:
 
 
 SUBJECTS = {
+    "addon_manifests": Subject(Manifest, ("addon", "version")),
     "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "calendar": Subject(CalendarRow, ("version",)),

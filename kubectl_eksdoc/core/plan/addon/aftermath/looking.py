@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.findings import in_order
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.addon.aftermath.causes import Around, cause_of, is_declared
+from kubectl_eksdoc.core.plan.addon.aftermath.causes import Around, base_of, cause_of, is_declared
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import (
     Aftermath,
     ChangedField,
@@ -26,7 +26,7 @@ from kubectl_eksdoc.core.plan.addon.aftermath.facts import (
 from kubectl_eksdoc.core.plan.addon.aftermath.judging import judged
 from kubectl_eksdoc.core.plan.addon.aftermath.origins import Past, in_object
 from kubectl_eksdoc.core.plan.addon.aftermath.recreating import recreating
-from kubectl_eksdoc.core.plan.addon.aftermath.restoring import Restoring, restoring
+from kubectl_eksdoc.core.plan.addon.aftermath.restoring import Restoring, rebased, restoring
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Slot, Step, Untold, slots, step_at
 from kubectl_eksdoc.core.plan.addon.aftermath.unrecorded import unrecorded
@@ -35,9 +35,11 @@ from kubectl_eksdoc.core.plan.addon.differing import differing
 from kubectl_eksdoc.core.plan.addon.expected import EKS, owners_of
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
+from kubectl_eksdoc.core.plan.addon.manifests import manifests
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import Judge, plan_update
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 
@@ -139,9 +141,10 @@ def _templated(live: Doc, facts: PastFacts, update: Update, begun: datetime, ran
         return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
     changes = _changes(live, of, step, found, facts, begun, ran, charts)
     schema = schema_of(of.api_version, of.kind)
-    wanted = {change.field.path: change.before for change in changes if change.missed}
+    missed = {change.field.path: change.wanted for change in changes if change.missed}
+    wanted = {path: value for path, value in missed.items() if value is not None}
     restored = restoring(live, wanted, schema)
-    cannot = tuple(LiveField(of, path) for path in restored.cannot)
+    cannot = tuple(LiveField(of, path) for path in sorted({*restored.cannot, *(missed.keys() - wanted.keys())}))
     return Templated(of, step, changes, restored.patch, cannot, rollout, templates.unreadable), restored
 
 
@@ -164,7 +167,10 @@ def _changes(
     )
     chart = charts(version) if version else Unknown("which version it had before is not known")
     of_eks = "-eksbuild." in version
-    around = Around(facts.now.addon.name, of, schema, past, chart, ran.values_before, ran.values, of_eks)
+    addon = facts.now.addon.name
+    known = manifests(addon, version, version, True)
+    manifest = known.now.of(of) if known is not None and known.exact else {}
+    around = Around(addon, of, schema, past, chart, ran.values_before, ran.values, of_eks, manifest, ran.gently)
     before, after = in_object(step.before.doc), in_object(step.after.doc)
     owners = _owners(live)
     made = []
@@ -184,9 +190,16 @@ def _changes(
                 who,
                 around.config(path),
                 state,
+                _wanted(path, was, became, around),
             )
         )
     return tuple(made)
+
+
+def _wanted(path: Path, was: Any, became: Any, around: Around) -> Any:
+    """What gives it back."""
+    both = isinstance(was, list) and isinstance(became, list)
+    return rebased(base_of(path, was, around), was, became) if both else was
 
 
 def _last(found: Sequence[Slot], step: Step) -> Slot:
