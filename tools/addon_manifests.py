@@ -17,10 +17,10 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.core.plan.addon.fields import value_at
-from kubectl_eksdoc.core.rules.api.ownership.fields import fields_of
-from kubectl_eksdoc.core.rules.api.ownership.trees import names_item
-from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.trees import names_item
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
 
 _TO = Path(__file__).parents[1] / "kubectl_eksdoc" / "knowledge" / "addon_manifests.json"
 _SOURCES = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from kubectl_eksdoc.core.model.knowledge import made
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.rules.upgrades.addon_needs import Table
-from kubectl_eksdoc.core.rules.upgrades.custom_apis import CustomApi
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import RemovedApi
-from kubectl_eksdoc.core.rules.upgrades.software import BY_NAME
-from kubectl_eksdoc.core.rules.upgrades.tables import Tables
+from kubectl_eksdoc.amazon.upgrades.addon_needs import Table
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
+from kubectl_eksdoc.amazon.upgrades.software import BY_NAME
+from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.documents import hand_written, read_text, short
+from kubectl_eksdoc.model.knowledge import made
+from kubectl_eksdoc.model.spelling import maybe
 
 MOST_BYTES = 4 << 20
 FLAG = "--tables"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.cluster import NO_TIME, Cluster, Identity, Source
+from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, Source
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import age, between, duration, rfc3339, shown
 

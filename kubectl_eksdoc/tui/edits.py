@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.versions import parse
-from kubectl_eksdoc.core.plan.drain.nodes import IMAGE
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.nodes import IMAGE
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.versions import parse
 from kubectl_eksdoc.render.drain.verdict import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words

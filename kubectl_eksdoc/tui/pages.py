@@ -9,7 +9,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.groups import command_of, of_budget
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.drain.nodes import natural
-from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, no_longer
 from kubectl_eksdoc.render.drain.verdict import in_brief
 from kubectl_eksdoc.render.drain.view import DrainView

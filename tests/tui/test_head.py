@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.identity import is_production
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui.fitting import Piece, dropped, fitted

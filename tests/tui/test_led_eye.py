@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.core.plan.drain.nodes import behind, older_images
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.drain.nodes import behind, older_images
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import verdict
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell

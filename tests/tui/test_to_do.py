@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, causes_of, no_longer
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.reading import SOONEST_S

@@ -16,7 +16,7 @@ def shown_tables(options: GlobalOptions, words: Sequence[str], around: Surroundi
     Raises:
         UsageError: it is asked for in another form than a table.
     """
-    from kubectl_eksdoc.core.plan.check.tables import tables
+    from kubectl_eksdoc.check.tables import tables
     from kubectl_eksdoc.render.check.tables import short, wide
 
     if words:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.check.areas import Area
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.causes import AWS, DECIDING, RootCause
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Mark, Title, more, titled, unmarked

@@ -10,7 +10,7 @@ from kubectl_eksdoc.render.tables import MARGIN, Column, Row, Title, more, plain
 from kubectl_eksdoc.render.text import age, between, rfc3339, shown, wrap
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.check.changed import Changed
+    from kubectl_eksdoc.check.changed import Changed
 
 _MOST = 15
 """Changes that a page shows."""

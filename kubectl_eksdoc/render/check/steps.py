@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Title, titled

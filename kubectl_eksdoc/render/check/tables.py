@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from kubectl_eksdoc.core.plan.check.tables import TableOutline
+from kubectl_eksdoc.check.tables import TableOutline
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import Column, Row, Title, drawn, plain
 from kubectl_eksdoc.render.text import counted

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.findings import Remedy, When
-from kubectl_eksdoc.core.plan.drain.nodes import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.model.findings import Remedy, When
 from kubectl_eksdoc.render.drain.groups import Group, advice, command_of, grouped
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.drain.steps import FLAGS

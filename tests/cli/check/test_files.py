@@ -61,6 +61,6 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
     script = f"import sys; {run}; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "Nothing to do" in ran.stdout, ran.stderr
-    of_clusters = ("objects.catalogue", "core.model.pods", "cli.rights.commands", "core.rules.upgrades.software", "aws")
+    of_clusters = ("objects.catalogue", "model.pods", "cli.rights.commands", "amazon.upgrades.software", "aws")
     loaded = set(ran.stdout.split())
     assert [each for each in of_clusters if f"kubectl_eksdoc.{each}" in loaded] == []
