@@ -109,6 +109,7 @@ FLAGS: Mapping[str, Follows] = {
     # which nodes and pods
     "--nodegroup": Takes(Kind.NODE_GROUPS),
     "--older-than": Takes(Own.VERSIONS),
+    "--from": Takes(Own.MINORS),
     "--target": Takes(Own.MINORS),
     "--from": Takes(Own.MINORS),
     "--selector": _WRITTEN,
