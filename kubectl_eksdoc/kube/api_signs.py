@@ -9,14 +9,7 @@ import json
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.api_objects import Named, named
-from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import EVENTS, HISTORY_OF, Resource
-from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
+from kubectl_eksdoc.amazon.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NotThere
 from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
@@ -26,6 +19,13 @@ from kubectl_eksdoc.kube.single_objects import EVERY, NamespaceLists, listed
 from kubectl_eksdoc.kube.single_objects import LIST_METADATA_VERB as VERB
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import EVENTS, HISTORY_OF, Resource
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.changing import event, revision
 from kubectl_eksdoc.objects.karpenter import spot_event

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubectl_eksdoc.core.model import journal as run_notes
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.journal import RunNote, is_namespace, is_run_id
-from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
-from kubectl_eksdoc.core.model.placement import PODS
-from kubectl_eksdoc.core.model.workloads import RebootLock
+from kubectl_eksdoc.model import journal as run_notes
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.journal import RunNote, is_namespace, is_run_id
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
+from kubectl_eksdoc.model.placement import PODS
+from kubectl_eksdoc.model.workloads import RebootLock
 from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import TOLD_VARIABLES, Container, Runs
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import TOLD_VARIABLES, Container, Runs
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean, RawError

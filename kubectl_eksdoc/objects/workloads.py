@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from kubectl_eksdoc.core.model.selectors import NOTHING
-from kubectl_eksdoc.core.model.workloads import (
+from kubectl_eksdoc.model.selectors import NOTHING
+from kubectl_eksdoc.model.workloads import (
     NO_HOST_FILES,
     PROGRESS_S,
     REBOOT_LOCK,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, Rule, User
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drains.drainers import TOKEN, Served, our_words, ours, served
 from tests.drains.going import Going, going
 from tests.drains.secured import secured
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.long
 
 SPEED = 3.0
 AWAY_S = 40.0
-"""More than `core.run.answers.ERRORS_S`, after which a run is held."""
+"""More than `drain.run.answers.ERRORS_S`, after which a run is held."""
 
 
 def check(world: Served, run: Going) -> None:

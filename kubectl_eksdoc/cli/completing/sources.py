@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.names import Kind
+from kubectl_eksdoc.model.names import Kind
 
 
 class Own(Enum):

@@ -20,11 +20,11 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
+    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.render.run.view import RunView
 
 
@@ -170,7 +170,7 @@ class Carrying:
         resumed: bool = False,
     ) -> RunView:
         """What every format of it is made from."""
-        from kubectl_eksdoc.core.run.patience import bake_of
+        from kubectl_eksdoc.drain.run.patience import bake_of
         from kubectl_eksdoc.render.record.view import RecordView
         from kubectl_eksdoc.render.run.view import RunView
 

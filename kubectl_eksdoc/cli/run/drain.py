@@ -33,13 +33,13 @@ from kubectl_eksdoc.cli.run.new_run import (
 )
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.run.limits import Limits
+    from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
 
@@ -225,8 +225,8 @@ def _planned(request: _Request, around: Surroundings) -> Read:
 
 
 def _check_saved(saved: Baseline, read: Read) -> None:
-    from kubectl_eksdoc.core.plan.drain.comparison.changes import check_drift
-    from kubectl_eksdoc.core.plan.since.side import Sameness, kinship
+    from kubectl_eksdoc.baseline.side import Sameness, kinship
+    from kubectl_eksdoc.drain.comparison.changes import check_drift
 
     akin = kinship(saved, read.cluster)
     if akin.sameness is not Sameness.SAME:
@@ -260,7 +260,7 @@ def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
 
 def _view(request: _Request, read: Read) -> DrainView:
     from kubectl_eksdoc.cli import opening
-    from kubectl_eksdoc.core.run.patience import bake_of
+    from kubectl_eksdoc.drain.run.patience import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)

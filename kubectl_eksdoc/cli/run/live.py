@@ -13,14 +13,14 @@ from types import TracebackType
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.run.chronicle import Aimed
-from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.chronicle import Aimed
+from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.embedded.demo.reader import IDENTITY
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.run.state import Kind, Outcome, Update
 from kubectl_eksdoc.wiring.runs import HastenedClock, hastened

@@ -9,11 +9,11 @@ from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
-from kubectl_eksdoc.core.model.connection import Waiting
-from kubectl_eksdoc.core.model.options import given
-from kubectl_eksdoc.core.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
+from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE
+from kubectl_eksdoc.model.connection import Waiting
+from kubectl_eksdoc.model.options import given
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
 NAMESPACE_FLAG = "--journal-namespace"

@@ -21,13 +21,13 @@ from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.render.drain import DrainView
 
 _ABOUT = """\
@@ -73,7 +73,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.drain.run.journal import replay
     from kubectl_eksdoc.render.run.formats import FORMATS
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
@@ -134,7 +134,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
     Raises:
         UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
     """
-    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.model import kinds
 
     noted = Noted(request.options, request.namespace, around)
     reader = around.open_reader(SourceChoice(), request.options.connection, None)
@@ -149,7 +149,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
 
 
 def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
-    from kubectl_eksdoc.core.run.patience import bake_of
+    from kubectl_eksdoc.drain.run.patience import bake_of
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.drain.formats import preview
     from kubectl_eksdoc.render.identity import identity_line

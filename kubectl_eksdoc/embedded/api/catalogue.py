@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.store import Traits
 from kubectl_eksdoc.embedded.api.built_in import BUILT_IN, GROUP_PRIORITIES
 from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, Announced, PrinterColumn, Served, Subresource
 from kubectl_eksdoc.embedded.api.version_order import preference
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Traits
 
 # What CustomResourceDefinitions and APIServices add to the catalogue.
 

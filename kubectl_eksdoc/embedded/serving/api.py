@@ -12,12 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, expired
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
@@ -40,7 +34,13 @@ from kubectl_eksdoc.embedded.serving.targets import (
 from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import Streaming, Watch, asked
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, expired
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change
 
 # What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
 #

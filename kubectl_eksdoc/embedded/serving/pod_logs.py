@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Named, bad_request, invalid
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _OPTIONS = Named("", "", "PodLogOptions")

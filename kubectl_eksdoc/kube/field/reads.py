@@ -10,10 +10,12 @@ from math import inf
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.news import (
+from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.answers import Absent, Expired
+from kubectl_eksdoc.kube.exchanges import Patience, Timing
+from kubectl_eksdoc.kube.field.writes import path_of
+from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
@@ -25,11 +27,9 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
-from kubectl_eksdoc.errors import ClusterError, ConfigError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Absent, Expired
-from kubectl_eksdoc.kube.exchanges import Patience, Timing
-from kubectl_eksdoc.kube.field.writes import path_of
-from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.changing import Changing, ListPage
 from kubectl_eksdoc.objects.collector import BadObject
 
