@@ -13,7 +13,7 @@ from kubectl_eksdoc.kubernetes.cordon import TERMINATION_TAINTS, ForeignDrain, f
 from kubectl_eksdoc.model.cluster import LeftOut
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import kubectl, shell
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import PODS
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 
@@ -27,48 +27,17 @@ def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain 
     """Why this node is not drained by us at all, or None. `owners` answer for the pods on it; `elsewhere`: who drains
     it as one sees elsewhere than on it."""
     if node.owner is NodeOwner.FARGATE:
-        return _fails(
-            node,
-            Code.of("node-fargate"),
-            Severity.MEDIUM,
-            "a Fargate node is not drained: it goes with its pod",
-            *_new_fargate_pods(node, owners),
-        )
+        return Finding.of("node-fargate", _subject(node), remedy=tuple(_new_fargate_pods(node, owners)))
     if node.owner is NodeOwner.AUTO_MODE:
-        return _fails(
-            node,
-            Code.of("node-auto-mode"),
-            Severity.MEDIUM,
-            "EKS Auto Mode replaces this node itself and respects budgets while it does",
-            Remedy("Let EKS replace it; to have it gone now, delete its NodeClaim.", "kubectl get nodeclaims"),
-        )
+        return Finding.of("node-auto-mode", _subject(node))
     if node.deletion_at is not None:
-        return _fails(
-            node,
-            Code.of("node-foreign-drain"),
-            Severity.HIGH,
-            "it is being deleted already (metadata.deletionTimestamp is set)",
-            Remedy("Leave it to whoever deletes it, and see how far it is.", kubectl("describe", "node", node.name)),
-        )
+        return Finding.of("node-foreign-drain/deleted", _subject(node), command=kubectl("describe", "node", node.name))
     foreign = foreign_drain(node) or elsewhere
     if foreign is not None:
-        return _fails(
-            node,
-            Code.of("node-foreign-drain"),
-            Severity.HIGH,
-            foreign.said,
-            Remedy(f"Leave it to {foreign.who}, or stop that first; two drains of one node fight."),
-        )
+        return Finding.of("node-foreign-drain/other", _subject(node), said=foreign.said, who=foreign.who)
     if node.ready not in ("True", "False"):
-        return _fails(
-            node,
-            Code.of("node-not-ready"),
-            Severity.HIGH,
-            f"its kubelet does not answer (Ready is {node.ready}): evicted pods would stay Terminating",
-            Remedy(
-                "Bring the kubelet back, or end the instance and delete the node.",
-                kubectl("describe", "node", node.name),
-            ),
+        return Finding.of(
+            "node-not-ready/refusal", _subject(node), ready=node.ready, command=kubectl("describe", "node", node.name)
         )
     return None
 
@@ -86,18 +55,8 @@ def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
     here = [each for each in left_out if each.resource == PODS and each.node in (node.name, None)]
     if not here:
         return None
-    message = "which pods are on it is not known: some that are not valid were left out"
     evidence = tuple(each.said for each in here[:MAX_EVIDENCE])
-    return Finding(
-        Code.of("objects-invalid"),
-        Severity.HIGH,
-        Status.UNKNOWN,
-        _subject(node),
-        message,
-        evidence,
-        (VALID,),
-        "its pods",
-    )
+    return Finding.of("objects-invalid/on-node", _subject(node), evidence, remedy=(VALID,))
 
 
 def remarks(node: Node) -> tuple[Finding, ...]:
@@ -109,14 +68,11 @@ def remarks(node: Node) -> tuple[Finding, ...]:
 def _ends_soon(node: Node) -> Finding | None:
     for taint in node.taints:
         if taint.key.startswith(TERMINATION_TAINTS):
-            return _knows(
-                node,
-                Code.of("node-ends-soon"),
-                Severity.HIGH,
-                f"its instance ends soon, whether it is drained or not (taint {taint.key})",
-                Remedy(
-                    "Drain it before all others, and by itself.", shell("kubectl", "eksdoc", "drain", "plan", node.name)
-                ),
+            return Finding.of(
+                "node-ends-soon",
+                _subject(node),
+                taint_key=taint.key,
+                command=shell("kubectl", "eksdoc", "drain", "plan", node.name),
             )
     return None
 
@@ -124,25 +80,13 @@ def _ends_soon(node: Node) -> Finding | None:
 def _not_ready(node: Node) -> Finding | None:
     if node.ready != "False":
         return None
-    return _knows(
-        node,
-        Code.of("node-not-ready"),
-        Severity.MEDIUM,
-        "its kubelet answers and says that the node is not Ready: its pods may be away already, and stop slowly",
-        Remedy("See what its kubelet complains of.", kubectl("describe", "node", node.name)),
-    )
+    return Finding.of("node-not-ready/not-ready", _subject(node), command=kubectl("describe", "node", node.name))
 
 
 def _hybrid(node: Node) -> Finding | None:
     if node.owner is not NodeOwner.HYBRID:
         return None
-    return _knows(
-        node,
-        Code.of("node-hybrid"),
-        Severity.LOW,
-        "a hybrid node: nothing in AWS replaces or removes the machine after the drain",
-        Remedy("Plan what happens to the machine, and where its pods fit meanwhile.", "", When.TOMORROW),
-    )
+    return Finding.of("node-hybrid", _subject(node))
 
 
 def _new_fargate_pods(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]:
@@ -158,14 +102,6 @@ def _new_fargate_pods(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]
             "Have the owner of its pod make a new one (budgets do not hold a rollout back): that gets a new node.",
             shell("kubectl", "get", "pods", "-A", "--field-selector", f"spec.nodeName={node.name}"),
         )
-
-
-def _knows(node: Node, code: Code, severity: Severity, message: str, *remedy: Remedy) -> Finding:
-    return Finding(code, severity, Status.PASS, _subject(node), message, remedy=remedy)
-
-
-def _fails(node: Node, code: Code, severity: Severity, message: str, *remedy: Remedy) -> Finding:
-    return Finding(code, severity, Status.FAIL, _subject(node), message, remedy=remedy)
 
 
 def _subject(node: Node) -> Subject:

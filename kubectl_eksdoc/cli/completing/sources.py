@@ -108,6 +108,7 @@ FLAGS: Mapping[str, Follows] = {
     # which nodes and pods
     "--nodegroup": Takes(Kind.NODE_GROUPS),
     "--older-than": Takes(Own.VERSIONS),
+    "--from": Takes(Own.MINORS),
     "--target": Takes(Own.MINORS),
     "--selector": _WRITTEN,
     "--pod-selector": _WRITTEN,

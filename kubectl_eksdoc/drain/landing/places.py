@@ -102,10 +102,9 @@ class AfterLanding:
         if self._landing.blind:
             return _with(pod, PodVerdict.UNKNOWN, _blind(self._world, pod.pod, self._landing.blind))
         like = homeless.helped_by
-        message = f"its replacements find no place: {_refused(homeless)}"
-        subject, remedy = self._world.owner_subject(pod.pod), NO_NODE_HELPS if like is None else _more_of_its_kind(like)
-        evidence = (where(pod.pod),)
-        finding = Finding(Code.of("no-place"), Severity.HIGH, Status.FAIL, subject, message, evidence, (remedy,))
+        remedy = (NO_NODE_HELPS if like is None else _more_of_its_kind(like),)
+        subject, evidence = self._world.owner_subject(pod.pod), (where(pod.pod),)
+        finding = Finding.of("no-place", subject, evidence, remedy=remedy, reasons=_refused(homeless))
         return _with(pod, PodVerdict.BLOCKED, finding)
 
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model import commands, kinds
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.model.pods import Owner, Pod, Volume, VolumeKind
 from kubectl_eksdoc.model.spelling import matches
 
@@ -288,17 +288,7 @@ def _other_findings(
     budget, found = judged.budget, []
     subject = Subject("PodDisruptionBudget", budget.name, budget.namespace)
     if disagrees and judged.blocked is not BudgetVerdict.DISAGREES:
-        message = f"its status does not match its pods ({judged.why})"
-        found.append(
-            Finding(
-                Code.of("budget-disagrees"),
-                Severity.MEDIUM,
-                Status.PASS,
-                subject,
-                message,
-                remedy=(touch_budget(budget),),
-            )
-        )
+        found.append(Finding.of("budget-disagrees", subject, remedy=(touch_budget(budget),), why=judged.why))
     if isinstance(result, budgets.CannotTell) and judged.counted:
         unread = survey.cluster.unread(kinds.PODS, *SCALED)
         if unread:
@@ -402,17 +392,9 @@ Told = tuple[PodVerdict, tuple[Said, ...], tuple[Budget, ...]]
 def past_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Said:
     """`pod`, which one of `guards` does not let go, or all of them together, is deleted all the same."""
     costs = "; ".join(_cost(survey, budget) for budget in guards)
-    message = f"it is deleted past {_named(guards)}, because --delete-past-budget names it: {costs}"
-    finding = Finding(
-        Code.of("past-budget"),
-        Severity.HIGH,
-        Status.PASS,
-        Subject("Pod", pod.name, pod.namespace),
-        message,
-        (where(pod),),
-        (Remedy("Agree on the moment with its owners: the budget is their word, and nobody else is asked."),),
-    )
-    return Said(PodVerdict.EVICT, message, Code.of("past-budget"), finding, finding.remedy, Manner(Means.DELETION))
+    subject = Subject("Pod", pod.name, pod.namespace)
+    finding = Finding.of("past-budget", subject, (where(pod),), budgets=_named(guards), costs=costs)
+    return Said.of(finding, Manner(Means.DELETION))
 
 
 def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:

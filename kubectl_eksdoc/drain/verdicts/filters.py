@@ -7,14 +7,14 @@ from datetime import timedelta
 from kubectl_eksdoc.drain.outcome import PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.survey import Survey
-from kubectl_eksdoc.drain.verdicts.said import Said, blocks, cannot_tell, remarks, stays, where
+from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell, stays, where
 from kubectl_eksdoc.kubernetes import drain_filters
 from kubectl_eksdoc.kubernetes.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
 from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
 from kubectl_eksdoc.model import commands, kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import kubectl, saved
-from kubectl_eksdoc.model.findings import Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
 from kubectl_eksdoc.model.nodes import HOSTNAME
 from kubectl_eksdoc.model.pods import Owner, Pod, VolumeKind
 from kubectl_eksdoc.model.workloads import Workload
@@ -64,10 +64,9 @@ def _with_its_namespace(survey: Survey, pod: Pod) -> list[Said]:
     """The remark on a namespace that is being deleted, [] for any other."""
     if pod.namespace not in survey.terminating:
         return []
-    message = "it is being deleted: evictions in it are refused (403) until its pods are gone by themselves"
-    wait = Remedy("Nothing to do, unless it hangs.", kubectl("get", "namespace", pod.namespace, "", "-o", "yaml"))
+    look = kubectl("get", "namespace", pod.namespace, "", "-o", "yaml")
     subject = Subject("Namespace", pod.namespace)
-    return [remarks(Code.of("namespace-terminating"), Severity.LOW, subject, message, where(pod), wait)]
+    return [Said.of(Finding.of("namespace-terminating", subject, (where(pod),), command=look))]
 
 
 def _daemon_set(survey: Survey, pod: Pod) -> Presence:
@@ -81,34 +80,23 @@ def _leaving(survey: Survey, pod: Pod) -> Said:
     if deadline is None or survey.now <= deadline + STUCK_AFTER:
         return stays("being deleted already: it is only waited for")
     held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
-    return blocks(
-        Code.of("pod-stuck-terminating"),
-        Severity.HIGH,
-        survey.owner_subject(pod),
-        f"its pod should have stopped by {deadline:%Y-%m-%dT%H:%M:%SZ}{held}",
-        where(pod),
-        Remedy(
-            "Find out what holds it: its finalizers' controller, or the kubelet of its node.",
-            kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
-        ),
-        Remedy("Do not wait for such pods: --skip-wait-for-delete-timeout=60."),
+    return Said.of(
+        Finding.of(
+            "pod-stuck-terminating",
+            survey.owner_subject(pod),
+            (where(pod),),
+            deadline=deadline,
+            held=held,
+            command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
+        )
     )
 
 
 def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     owner = survey.owner_subject(pod)
     if pod.owner is not None and pod.owner.group not in _KUBECTLS_GROUPS:
-        return blocks(
-            Code.of("pod-returns"),
-            Severity.HIGH,
-            owner,
-            f"kubectl takes its DaemonSet for missing, because it is of {pod.owner.group or 'the core group'} and not "
-            "of apps; it would come straight back",
-            where(pod),
-            Remedy(
-                "Drain the rest of the node and let this pod end with the node: --partial. --force does not help: it "
-                "would be created again."
-            ),
+        return Said.of(
+            Finding.of("pod-returns/daemonset", owner, (where(pod),), value=pod.owner.group or "the core group")
         )
     if said.outcome is Outcome.UNKNOWN:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
@@ -123,54 +111,29 @@ def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
             of=survey.cluster.source,
         )
     if _daemon_set(survey, pod) is Presence.EXISTS:
-        return blocks(
-            Code.of("pod-daemonset"),
-            Severity.MEDIUM,
+        return Said.of(Finding.of("pod-daemonset", owner, (where(pod),)))
+    return Said.of(
+        Finding.of(
+            "pod-daemonset-missing/allowed" if said.outcome is Outcome.DELETE else "pod-daemonset-missing/blocks",
             owner,
-            "its pods would come straight back, and --ignore-daemonsets=false was given",
-            where(pod),
-            Remedy("Leave it where it is: --ignore-daemonsets, which is on by default here."),
+            (where(pod),),
+            said=said.message,
         )
-    message = f"its DaemonSet does not exist: nothing creates its pods again ({said.message})"
-    if said.outcome is Outcome.DELETE:
-        return remarks(
-            Code.of("pod-daemonset-missing"),
-            Severity.MEDIUM,
-            owner,
-            f"{message}; --force was given",
-            where(pod),
-            Remedy("Make sure that nobody needs it."),
-        )
-    return blocks(
-        Code.of("pod-daemonset-missing"),
-        Severity.HIGH,
-        owner,
-        message,
-        where(pod),
-        Remedy("Evict it all the same: --force."),
     )
 
 
 def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
-    allowed = said.outcome is Outcome.DELETE
+    allowed, subject, evidence = said.outcome is Outcome.DELETE, survey.owner_subject(pod), (where(pod),)
     if said.filter is Filter.LOCAL_STORAGE:
-        message = f"its emptyDir data is deleted with the pod: {_empty_dirs(pod)}"
-        code, flag = Code.of("pod-emptydir"), "--delete-emptydir-data"
-        advice = Remedy(
-            "Confirm with its owners that the data may go; then plan with --delete-emptydir-data.",
+        finding = Finding.of(
+            "pod-emptydir/allowed" if allowed else "pod-emptydir/blocks", subject, evidence, volumes=_empty_dirs(pod)
         )
     else:
-        message = "no controller owns it: nothing creates it again"
-        code, flag = Code.of("pod-unmanaged"), "--force"
-        advice = Remedy(
-            "Save it, so that it can be created again elsewhere (take spec.nodeName out, which names this node); then "
-            "plan with --force.",
-            saved("pod", pod.name, pod.namespace),
+        save = saved("pod", pod.name, pod.namespace)
+        finding = Finding.of(
+            "pod-unmanaged/allowed" if allowed else "pod-unmanaged/blocks", subject, evidence, command=save
         )
-    subject = survey.owner_subject(pod)
-    if allowed:
-        return remarks(code, Severity.MEDIUM, subject, f"{message} (as {flag} allows)", where(pod), advice)
-    return blocks(code, Severity.HIGH, subject, message, where(pod), advice)
+    return Said.of(finding)
 
 
 def _empty_dirs(pod: Pod) -> str:

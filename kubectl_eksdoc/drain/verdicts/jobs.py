@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from kubectl_eksdoc.drain.policy import EVICTED, Manner, Means
 from kubectl_eksdoc.drain.survey import Survey
-from kubectl_eksdoc.drain.verdicts.said import Said, blocks, cannot_tell, remarks, where
+from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell, where
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.durations import in_words
-from kubectl_eksdoc.model.findings import Remedy, Severity, Subject
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.pods import Owner, Pod
 from kubectl_eksdoc.model.workloads import Job
 
@@ -42,37 +42,32 @@ def _lost(survey: Survey, pod: Pod, owner: Owner) -> Said | None:
             )
         return _without_its_job(survey, pod, subject)
     wait = Remedy("Wait for it to finish, then plan again.", wait_for_job(job.name, job.namespace))
-    first, remedies = _waited(survey), [wait, *_let_the_drain_wait(survey)]
+    first, remedies = _waited(survey), (wait, *_let_the_drain_wait(survey))
+    evidence = (where(pod),)
     if job.ignores_disruption:
-        message = f"evicting its pods loses their work; podFailurePolicy does not count it as a failure{first}"
-        return remarks(Code.of("job-loses-work"), Severity.LOW, subject, message, where(pod), *remedies)
+        return Said.of(Finding.of("job-loses-work/ignored", subject, evidence, remedy=remedies, first=first))
     evicted = _evicted_of(survey, job)
     fatal = _why_fatal(job, evicted)
     if fatal and survey.policy.wait_jobs:
-        return _only_waited_for(survey, pod, subject, fatal, wait)
+        seconds = survey.policy.wait_jobs
+        finding = Finding.of(
+            "job-would-fail/waited", subject, evidence, why=fatal, time=in_words(seconds), command=wait.command
+        )
+        # It may end by itself; an eviction that fails its Job nobody has asked for.
+        return Said.of(finding, Manner(Means.PATIENCE, float(seconds)))
     if fatal:
-        return blocks(Code.of("job-would-fail"), Severity.HIGH, subject, fatal, where(pod), *remedies)
-    message = f"evicting its pods loses their work and counts as failure: {_counted(job, evicted)}{first}"
-    return remarks(Code.of("job-loses-work"), Severity.MEDIUM, subject, message, where(pod), *remedies)
+        return Said.of(Finding.of("job-would-fail/blocks", subject, evidence, remedy=remedies, why=fatal))
+    counted = _counted(job, evicted)
+    return Said.of(
+        Finding.of("job-loses-work/counted", subject, evidence, remedy=remedies, counted=counted, first=first)
+    )
 
 
 def _without_its_job(survey: Survey, pod: Pod, subject: Subject) -> Said | None:
     """The Job object is gone, and its pods are being collected; or, in a run, it is newer than what was read."""
     if not survey.policy.wait_jobs:
         return None
-    message = f"evicting its pods may lose their work: the Job was not among what was read{_waited(survey)}"
-    return remarks(Code.of("job-loses-work"), Severity.LOW, subject, message, where(pod))
-
-
-def _only_waited_for(survey: Survey, pod: Pod, subject: Subject, fatal: str, wait: Remedy) -> Said:
-    """It may end by itself; an eviction that fails its Job nobody has asked for."""
-    seconds = survey.policy.wait_jobs
-    message = (
-        f"{fatal}; so they are waited for up to {in_words(seconds)} (--wait-jobs) and never evicted: a node on which "
-        "one has not finished by then is left alone"
-    )
-    said = remarks(Code.of("job-would-fail"), Severity.MEDIUM, subject, message, where(pod), wait)
-    return replace(said, manner=Manner(Means.PATIENCE, float(seconds)))
+    return Said.of(Finding.of("job-loses-work/unread", subject, (where(pod),), first=_waited(survey)))
 
 
 def _waited(survey: Survey) -> str:

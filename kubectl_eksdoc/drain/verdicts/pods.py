@@ -5,14 +5,12 @@ Each rule is a pure function `(survey, pod) -> Said | None`; all of them are ask
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.policy import Manner, Means
 from kubectl_eksdoc.drain.survey import Balanced, Survey
 from kubectl_eksdoc.drain.verdicts import filters
 from kubectl_eksdoc.drain.verdicts.jobs import loses_work, wait_for_job
-from kubectl_eksdoc.drain.verdicts.said import Said, blocks, cannot_tell, remarks
+from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell
 from kubectl_eksdoc.drain.verdicts.said import where as where
 from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
 from kubectl_eksdoc.model import kinds
@@ -46,14 +44,17 @@ def comes_back(survey: Survey, pod: Pod) -> Said | None:
         return None  # nothing comes, or kubectl's filter has judged it
     reason = returns_to_node(pod, survey.workload_of(pod))
     if reason:
-        return blocks(
-            Code.of("pod-returns"),
-            Severity.HIGH,
-            survey.owner_subject(pod),
-            f"its pods come back to the node they left: {reason}",
-            where(pod),
-            _keep_away(survey, pod),
-            Remedy("Drain the rest of the node and let this pod end with the node: --partial."),
+        return Said.of(
+            Finding.of(
+                "pod-returns/comes-back",
+                survey.owner_subject(pod),
+                (where(pod),),
+                remedy=(
+                    _keep_away(survey, pod),
+                    Remedy("Drain the rest of the node and let this pod end with the node: --partial."),
+                ),
+                reason=reason,
+            )
         )
     return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods come back to the node they left")
 
@@ -84,19 +85,16 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
     top = filters.single_of(survey, pod)
     if top is None:
         return None
-    subject, message = survey.owner_subject(pod), "its only replica is on a target: "
+    subject, evidence = survey.owner_subject(pod), (where(pod),)
     if filters.restarted(survey, pod) is not None:
-        message += "it is restarted (--surge-singles), so that the new pod is Ready elsewhere before this one stops"
-        back = Remedy(
-            "Way back, with one more new pod.", kubectl("rollout undo", "deployment", top.name, top.namespace)
-        )
-        said = remarks(Code.of("single-replica"), Severity.LOW, subject, message, where(pod), back)
-        return replace(said, manner=Manner(Means.RESTART, restarts=top))
-    message += "its eviction is downtime until the replacement is Ready"
+        back = kubectl("rollout undo", "deployment", top.name, top.namespace)
+        finding = Finding.of("single-replica/restarted", subject, evidence, command=back)
+        return Said.of(finding, Manner(Means.RESTART, restarts=top))
+    more = ""
     if survey.policy.surge_singles and pod.phase == "Running":
-        message += f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
-    remedies = _without_downtime(survey, pod, top)
-    return remarks(Code.of("single-replica"), Severity.MEDIUM, subject, message, where(pod), *remedies)
+        more = f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
+    remedies = tuple(_without_downtime(survey, pod, top))
+    return Said.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, more=more))
 
 
 def leaves_data(survey: Survey, pod: Pod) -> Said | None:
@@ -104,14 +102,7 @@ def leaves_data(survey: Survey, pod: Pod) -> Said | None:
     paths = sorted([v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail)])
     if not paths:
         return None
-    return remarks(
-        Code.of("pod-hostpath"),
-        Severity.LOW,
-        survey.owner_subject(pod),
-        f"what its pods wrote to {', '.join(paths)} stays behind on the drained node",
-        where(pod),
-        Remedy("Copy what is needed before the node goes, or confirm with its owners that it is only a cache."),
-    )
+    return Said.of(Finding.of("pod-hostpath", survey.owner_subject(pod), (where(pod),), paths=", ".join(paths)))
 
 
 def _may_hold_data(path: str) -> bool:
@@ -140,23 +131,19 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
         claim = survey.claims.get(f"{pod.namespace}/{name}")
         volume = survey.volumes.get(claim.volume) if claim else None
         if claim is not None and volume is not None and volume.local:
-            return blocks(
-                Code.of("pod-local-volume"),
-                Severity.HIGH,
-                survey.owner_subject(pod),
-                f"claim {name} is bound to local volume {volume.name}"
-                f"{' on ' + ', '.join(volume.hostnames) if volume.hostnames else ''}: "
-                "the replacement stays Pending while that node is cordoned",
-                where(pod),
-                Remedy(
-                    "Move the data (the application's own replication or a backup), then delete claim and pod "
-                    "together; a new claim is bound where the pod lands.",
-                    in_turn(
-                        kubectl("delete", "pvc", name, pod.namespace, "--wait=false"),
-                        kubectl("delete", "pod", pod.name, pod.namespace),
-                    ),
-                    When.TOMORROW,
-                ),
+            delete = (
+                kubectl("delete", "pvc", name, pod.namespace, "--wait=false"),
+                kubectl("delete", "pod", pod.name, pod.namespace),
+            )
+            return Said.of(
+                Finding.of(
+                    "pod-local-volume",
+                    survey.owner_subject(pod),
+                    (where(pod),),
+                    name=name,
+                    volume=volume.name + (f" on {', '.join(volume.hostnames)}" if volume.hostnames else ""),
+                    commands=in_turn(*delete),
+                )
             )
     return None
 
@@ -166,14 +153,7 @@ def loses_its_own_volumes(survey: Survey, pod: Pod) -> Said | None:
     names = [v.name for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
     if not names or pod.finished:
         return None
-    return remarks(
-        Code.of("pod-ephemeral-volume"),
-        Severity.MEDIUM,
-        survey.owner_subject(pod),
-        f"the data of its generic ephemeral volumes is deleted with the pod, without a question: {', '.join(names)}",
-        where(pod),
-        Remedy("Confirm with its owners that the data may go."),
-    )
+    return Said.of(Finding.of("pod-ephemeral-volume", survey.owner_subject(pod), (where(pod),), names=", ".join(names)))
 
 
 def is_protected(survey: Survey, pod: Pod) -> Said | None:
@@ -181,23 +161,13 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
     annotation = pod.protected_at(survey.now)
     if not annotation or pod.finished:
         return None
-    subject, message = survey.owner_subject(pod), f"its owners ask not to disrupt it: {annotation}"
-    if survey.policy.evict_protected:
-        return remarks(
-            Code.of("pod-protected"),
-            Severity.MEDIUM,
-            subject,
-            f"{message} (as --evict-protected allows)",
-            where(pod),
-            Remedy("Tell its owners when it goes."),
+    return Said.of(
+        Finding.of(
+            "pod-protected/allowed" if survey.policy.evict_protected else "pod-protected/blocks",
+            survey.owner_subject(pod),
+            (where(pod),),
+            annotation=annotation,
         )
-    return blocks(
-        Code.of("pod-protected"),
-        Severity.HIGH,
-        subject,
-        message,
-        where(pod),
-        Remedy("Ask its owners; when they agree, plan with --evict-protected."),
     )
 
 
@@ -209,14 +179,17 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
         if len(backends.pods) == 1 or not lasting:
             what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
-            says = remarks if backends.severity is Severity.INFO else blocks
-            return says(
-                Code.of("only-backend"),
-                backends.severity,
-                survey.owner_subject(pod),
-                f"it is {what} of {backends.what}: {backends.why}",
-                where(pod),
-                _second_backend(survey, pod),
+            return Said.of(
+                Finding.of(
+                    "only-backend/known" if backends.severity is Severity.INFO else "only-backend/blocks",
+                    survey.owner_subject(pod),
+                    (where(pod),),
+                    severity=backends.severity,
+                    remedy=(_second_backend(survey, pod),),
+                    which=what,
+                    what=backends.what,
+                    why=backends.why,
+                )
             )
     return None
 
@@ -250,29 +223,25 @@ def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
         return None
     subject = Subject("Service", service.name, pod.namespace)
     if service.ip_targets:
-        return remarks(
-            Code.of("no-readiness-gate"),
-            Severity.MEDIUM,
+        return Said.of(
+            Finding.of(
+                "no-readiness-gate/sits-behind-a-load-balancer",
+                subject,
+                (where(pod),),
+                command=kubectl(
+                    "label", "namespace", pod.namespace, "", "elbv2.k8s.aws/pod-readiness-gate-inject=enabled"
+                ),
+            )
+        )
+    return Said.of(
+        Finding.of(
+            "no-readiness-gate/sits-behind-a-load-balancer-2",
             subject,
-            "its pods are targets by ip without a readiness gate: they count as Ready before the load balancer "
-            "sends them traffic",
-            where(pod),
-            Remedy(
-                "Have the gate injected, then restart the pods before the drain.",
-                kubectl("label", "namespace", pod.namespace, "", "elbv2.k8s.aws/pod-readiness-gate-inject=enabled"),
-                When.TOMORROW,
+            (f"node {pod.node}",),
+            command=kubectl(
+                "label", "node", pod.node, "", "node.kubernetes.io/exclude-from-external-load-balancers=true"
             ),
         )
-    return remarks(
-        Code.of("no-readiness-gate"),
-        Severity.LOW,
-        subject,
-        "its load balancer sends traffic through the nodes: a drained node stays a target until it is labelled",
-        f"node {pod.node}",
-        Remedy(
-            "Take each node out of the load balancers before its pods are evicted.",
-            kubectl("label", "node", pod.node, "", "node.kubernetes.io/exclude-from-external-load-balancers=true"),
-        ),
     )
 
 

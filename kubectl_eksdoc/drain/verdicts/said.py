@@ -45,6 +45,13 @@ class Said:
     remedy: tuple[Remedy, ...] = ()
     manner: Manner = EVICTED
 
+    @staticmethod
+    def of(finding: Finding, manner: Manner = EVICTED) -> Said:
+        """A pod goes with something to know about it; where that fails it cannot go, or should not before somebody
+        decides."""
+        verdict = PodVerdict.BLOCKED if finding.status is Status.FAIL else PodVerdict.EVICT
+        return Said(verdict, finding.message, finding.code, finding, finding.remedy, manner)
+
 
 def where(pod: Pod) -> str:
     """The line of evidence for one pod."""
@@ -54,18 +61,6 @@ def where(pod: Pod) -> str:
 def stays(reason: str, code: Code | None = None, finding: Finding | None = None) -> Said:
     """The pod is left where it is; `finding` is what there is to know about that."""
     return Said(PodVerdict.STAY, reason, code, finding)
-
-
-def remarks(code: Code, severity: Severity, subject: Subject, message: str, evidence: str, *remedy: Remedy) -> Said:
-    """The pod may go, and there is something to know about it."""
-    finding = Finding(code, severity, Status.PASS, subject, message, (evidence,), remedy)
-    return Said(PodVerdict.EVICT, message, code, finding, remedy)
-
-
-def blocks(code: Code, severity: Severity, subject: Subject, message: str, evidence: str, *remedy: Remedy) -> Said:
-    """The pod cannot go, or should not before somebody decides."""
-    finding = Finding(code, severity, Status.FAIL, subject, message, (evidence,), remedy)
-    return Said(PodVerdict.BLOCKED, message, code, finding, remedy)
 
 
 def cannot_tell(
