@@ -111,7 +111,6 @@ FLAGS: Mapping[str, Follows] = {
     "--older-than": Takes(Own.VERSIONS),
     "--from": Takes(Own.MINORS),
     "--target": Takes(Own.MINORS),
-    "--from": Takes(Own.MINORS),
     "--selector": _WRITTEN,
     "--pod-selector": _WRITTEN,
     "--pin": Takes(Kind.NODES, after="="),
