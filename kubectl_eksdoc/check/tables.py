@@ -21,6 +21,7 @@ SUBJECTS = (
     "field_effects",
     "metadata_log_lines",
     "coredns_log_lines",
+    "addon_manifests",
 )
 
 

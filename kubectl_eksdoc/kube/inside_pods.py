@@ -26,7 +26,8 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.placing import Marks, NotMade, Owner, PodStand
 from kubectl_eksdoc.model.pods import Container, LogOf
-from kubectl_eksdoc.objects.single import NoSuchObject, containers_of
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.single import NoSuchObject
 
 T = TypeVar("T")
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.model.pods import Container, Runs
-from kubectl_eksdoc.objects.single import NoSuchObject, containers_of
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.single import NoSuchObject
 
 ENDED = {"terminated": {"exitCode": 1}}
 

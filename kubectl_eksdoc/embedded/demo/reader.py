@@ -19,10 +19,11 @@ from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.model.kinds import PODS, ReadState, Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.held import HeldChanges
 from kubectl_eksdoc.objects.held_answers import HeldApis
 from kubectl_eksdoc.objects.raw_objects import RawObjects, raws_in
-from kubectl_eksdoc.objects.single import containers_of, decode
+from kubectl_eksdoc.objects.single import decode
 
 # The files of the snapshot, and the cluster and the moment that they are of.
 

@@ -105,9 +105,6 @@ _OF_INSTANCES = dict.fromkeys(
     ),
     "of nodes that are instances: the lines of that site",
 )
-_NO_CONFIGURATION = {
-    "autoscaling:DescribeLaunchConfigurations": "of a group without a launch template: tests/aws/test_ec2.py"
-}
 _OF_ALL = {**_OF_IDENTITY, **_OF_QUEUE, **_OF_INSTANCES}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
@@ -132,13 +129,12 @@ LINES = (
     ),
     Line("addon-diff", "addon-diff --all -o json"),
     Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
-    Line("imds-probe", "imds-probe -o json", "instances", unasked=_NO_CONFIGURATION),
+    Line("imds-probe", "imds-probe -o json", "instances"),
     Line(
         "imds-probe --evidence",
         "imds-probe --evidence cloudwatch -o json",
         "instances",
         like="imds-probe",
-        unasked=_NO_CONFIGURATION,
     ),
     Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}", unasked=_NO_QUEUE),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
@@ -218,19 +214,23 @@ def instances(aws: World) -> Site:
     """A cluster whose nodes are instances of the AWS of the tests."""
     site = Site(worlds.plane_of("small-traps", None))
     nodes_are_instances(site.api, aws)
-    asked = {"LaunchTemplateName": "own", "Version": "2"}
-    aws.client("autoscaling").create_auto_scaling_group(
-        AutoScalingGroupName="own", MinSize=1, MaxSize=1, AvailabilityZones=["ap-northeast-2a"], LaunchTemplate=asked
-    )
-    (launched,) = aws.client("autoscaling").describe_auto_scaling_instances()["AutoScalingInstances"]
+    scaling = aws.client("autoscaling")
+    image = aws.publish_image("an older AMI")
+    scaling.create_launch_configuration(LaunchConfigurationName="old", ImageId=image, InstanceType="m5.large")
+    made_by = {"own": {"LaunchTemplate": {"LaunchTemplateName": "own", "Version": "2"}}}
+    for name, by in {**made_by, "old": {"LaunchConfigurationName": "old"}}.items():
+        scaling.create_auto_scaling_group(
+            AutoScalingGroupName=name, MinSize=1, MaxSize=1, AvailabilityZones=["ap-northeast-2a"], **by
+        )
+    launched = [each["InstanceId"] for each in scaling.describe_auto_scaling_instances()["AutoScalingInstances"]]
 
     def of_nobody(plane: ControlPlane) -> None:
-        """One node is of no node group of EKS, and an auto scaling group of its owner's keeps it."""
-        item = next(iter(plane.store.list("nodes")))
-        labels = {each: value for each, value in item.doc["metadata"]["labels"].items() if "nodegroup" not in each}
-        doc = with_value(item.doc, ("metadata", "labels"), labels)
-        where = f"aws:///ap-northeast-2a/{launched['InstanceId']}"
-        plane.registry.update(item, with_value(doc, ("spec", "providerID"), where))
+        """Two nodes are of no node group of EKS, and auto scaling groups of their owner's keep them."""
+        for item, instance in zip(list(plane.store.list("nodes")), launched, strict=False):
+            labels = {each: value for each, value in item.doc["metadata"]["labels"].items() if "nodegroup" not in each}
+            doc = with_value(item.doc, ("metadata", "labels"), labels)
+            where = f"aws:///ap-northeast-2a/{instance}"
+            plane.registry.update(item, with_value(doc, ("spec", "providerID"), where))
 
     site.api.now(of_nobody)
     aws.forget_calls()
