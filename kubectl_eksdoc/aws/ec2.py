@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
     MetadataOptions,
@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import Question
 
 T = TypeVar("T")
 

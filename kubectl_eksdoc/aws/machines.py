@@ -11,10 +11,10 @@ from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
 from kubectl_eksdoc.aws.believing import Believed, issues
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
-from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold, NodeGroup, PodIdentity
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
+from kubectl_eksdoc.model.aws.machines import MachineKeys, MachinesTold, NodeGroup, PodIdentity
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.aws.asking import Json, at_once, name_of, parts, text, there
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.machines import V1_DAYS, V1Calls
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.machines import V1_DAYS, V1Calls
 
 _METRICS = {"a": "MetadataNoToken", "r": "MetadataNoTokenRejected"}
 _INSTANCES = 500 // len(_METRICS)

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from kubectl_eksdoc.aws import ec2, eks, machines
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup, SaidOptions
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.metadata import OnTemplate, SetOptions
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
 
 _LATEST = 10
 """Of its updates so many are looked at: EKS lists the latest first."""

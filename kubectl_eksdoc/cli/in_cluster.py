@@ -19,11 +19,11 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.own_labels import PROGRAM
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.own_labels import PROGRAM
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.in_cluster import Errand
     from kubectl_eksdoc.render.roles import Manifests
 
 
@@ -140,8 +140,8 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
         UsageError: something is there already, or what was typed is something else.
         Forbidden, ClusterError: the server does not take it.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import is_ours
     from kubectl_eksdoc.flows.placing import placed, tried
+    from kubectl_eksdoc.in_cluster import is_ours
     from kubectl_eksdoc.render.roles import taken_away
 
     if ready.inside.image == DEFAULT_IMAGE:

@@ -15,19 +15,19 @@ from kubectl_eksdoc.cli import opening as reaching
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring import sources
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.permissions import Needs
-    from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.permissions import Needs
     from kubectl_eksdoc.tui.opening import Live, Opening, Progress
 
 
@@ -137,7 +137,7 @@ def _opening(
     reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
-        from kubectl_eksdoc.core.model import kinds
+        from kubectl_eksdoc.model import kinds
 
         if not source.live:
             where = runs.source
@@ -155,7 +155,7 @@ def _opening(
         return reaching.words(source, options, cluster.identity.context)
 
     def targeting() -> Targeting:
-        from kubectl_eksdoc.core.plan.drain.policy import Targeting
+        from kubectl_eksdoc.drain.policy import Targeting
 
         if not source.demo:
             return Targeting()

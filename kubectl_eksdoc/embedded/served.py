@@ -8,12 +8,6 @@ import secrets
 import tempfile
 from collections.abc import Callable, Mapping
 
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.rules.addresses import AS
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
@@ -21,6 +15,12 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, 
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
+from kubectl_eksdoc.kubernetes.addresses import AS
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.simulator.kubelets import Pace
+from kubectl_eksdoc.simulator.mishaps import Troubled
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 
 def api_of(

@@ -6,9 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.ports import InsidePods
+from kubectl_eksdoc.imds_probe.affected import choose, inside, logs_of
+from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
+from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, MetadataFacts, instance_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MachineKeys,
     MachinesTold,
@@ -17,19 +23,13 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateVersion,
     V1Calls,
 )
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Container, LogOf, Pod
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.plan.metadata.affected import choose, inside, logs_of
-from kubectl_eksdoc.core.plan.metadata.assumed import Assumed, Intent
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
-from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, MetadataFacts, instance_of
-from kubectl_eksdoc.core.plan.probes import owner_of
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.flows.ports import InsidePods
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.probes import owner_of
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 """What of the cluster is read as a whole."""

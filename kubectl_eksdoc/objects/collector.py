@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, LeftOut, Source
-from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity, LeftOut, Source
+from kubectl_eksdoc.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.identities import References, Uids, identity_of
 from kubectl_eksdoc.objects.identities import note as uids_note

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import age, between, duration, rfc3339, shown
 

@@ -165,7 +165,7 @@ class EksdocApp(Framed):
         self.call_after_refresh(self.read)
 
     def on_show_rights(self) -> None:
-        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.model.permissions import Needs
         from kubectl_eksdoc.tui.rights import RightsScreen
 
         model = self._main.model

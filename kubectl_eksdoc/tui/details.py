@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Literal
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Status, When
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
-from kubectl_eksdoc.core.plan.drain.result import Headroom
+from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Group
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SIGN, TARGET_SIGN

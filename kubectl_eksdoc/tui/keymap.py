@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.render.text import joined
 
 # The keys: one table of which bindings, the line at the foot and the help are made.

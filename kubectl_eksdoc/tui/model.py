@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.plan.drain.what_if import Preview
+from kubectl_eksdoc.drain.what_if import Preview
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.reading import Reads

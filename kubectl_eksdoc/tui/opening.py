@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.permissions import Needs, Permission
-    from kubectl_eksdoc.core.model.snapshots import LastView
-    from kubectl_eksdoc.core.model.whereabouts import Whereabouts
-    from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.permissions import Needs, Permission
+    from kubectl_eksdoc.model.snapshots import LastView
+    from kubectl_eksdoc.model.whereabouts import Whereabouts
     from kubectl_eksdoc.tui.run.state import Desk
 
 Progress = Callable[[str, int], None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.groups import Group
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import cut, shown, wrap

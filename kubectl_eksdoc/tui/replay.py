@@ -1,7 +1,7 @@
 """A run that was written down, shown again on the screens of runs, with its time in the user's hands.
 
 Belongs here: what is different where nothing is under way: keys that move in time, and what is not known.
-Never here: files, and how a recording is made of what is in them (`core.run.replay`).
+Never here: files, and how a recording is made of what is in them (`drain.run.replay`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
-from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK
-from kubectl_eksdoc.core.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
-from kubectl_eksdoc.core.run.moments import WENT_WRONG
-from kubectl_eksdoc.core.run.replay import Recording, Replay, Source
+from kubectl_eksdoc.drain.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG
+from kubectl_eksdoc.drain.run.replay import Recording, Replay, Source
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, duration, listing
 from kubectl_eksdoc.tui.framed import Framed
@@ -29,7 +29,7 @@ from kubectl_eksdoc.tui.run.sheets import Head, bar, log_line
 from kubectl_eksdoc.tui.run.state import Kind, Outcome, RunState, Stage, Update
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.run.replay import Recording
+    from kubectl_eksdoc.drain.run.replay import Recording
 
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.errors import (
     ConfigError,
     EksdocError,
@@ -14,6 +13,7 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     Untrusted,
 )
+from kubectl_eksdoc.model.whereabouts import Whereabouts
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, sentences
 from kubectl_eksdoc.tui.model import Model

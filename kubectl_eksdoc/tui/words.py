@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.text import age, between, counted, duration
 from kubectl_eksdoc.tui.model import Model

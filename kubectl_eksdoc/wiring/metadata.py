@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import MARKS
 from kubectl_eksdoc.errors import AwsLogin
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold, V1Calls
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.placing import Marks
     from kubectl_eksdoc.flows.metadata_fix.world import MetadataAws
     from kubectl_eksdoc.flows.ports import InsidePods, ProbeGround
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.model.aws.machines import MachineKeys, MachinesTold, V1Calls
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
+    from kubectl_eksdoc.model.placing import Marks
     from kubectl_eksdoc.wiring.runs import Keeping
 
 
@@ -118,7 +118,7 @@ def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:
         from kubectl_eksdoc.kube.inside_pods import InsidePods
 
         return InsidePods(connection)
-    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.model.kinds import PODS
     from kubectl_eksdoc.objects.held import HeldPods
 
     return HeldPods(

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts
+from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.aftermath.timeline import Step
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, OfVersion
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.usage import Usage
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateHistory
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
-from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts
-from kubectl_eksdoc.core.plan.addon.aftermath.looking import look_back
-from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step
-from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, OfVersion
-from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.addon.usage import Usage
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateHistory
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import (
     HISTORIES,
@@ -39,7 +39,7 @@ from tests.addon.stand_in.histories import Step as Hand
 from tests.addon.stand_in.pod_template import INIT, MAIN
 from tests.addon.stand_in.service import AddonService
 from tests.addon.test_agreement import CLUSTER, foretold, live_of
-from tests.core.plan.addon.aftermath.revised import Controller, at
+from tests.addon_diff.aftermath.revised import Controller, at
 
 BETWEEN_S, APPLIED_S = 5000, 7
 """Between two steps; and from an update's begin until its objects are written."""

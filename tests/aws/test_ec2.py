@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kubectl_eksdoc.amazon.metadata_service import launch
 from kubectl_eksdoc.aws import ec2, machines
 from kubectl_eksdoc.aws.believing import Believed, believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
     MetadataOptions,
@@ -19,8 +21,6 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.rules.metadata_service import launch
-from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.wiring.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.metadata_calls import v1_calls
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import V1Calls
 from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import V1Calls
 from tests.aws.answers import Scripted, sees
 from tests.builders import NOW
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.addon.terraform_of_demo import DEMO, NEW, OLD, an_incident, of_everything
+from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS, values
 from tests.cli.running import Ran, run_cli
 from tests.cli.test_addon_diff import a_snapshot
 from tests.contracts.source import ROOT
-from tests.core.plan.addon.terraform.worlds import MODULE, SPELLINGS, values
 from tests.examples import one_in
 from tests.host.terraform_plans import a_change, a_plan, written
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.contracts.source import PACKAGE, files, name, text
 
-MAKER = PACKAGE / "core" / "model" / "findings.py"
+MAKER = PACKAGE / "model" / "findings.py"
 OTHERS = {"severity", "remedy"}
 """What `Finding.of` is given by name besides the values of its texts."""
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.snapshots import LastView, last_view_of
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.core.rules.news import AllNodes, Away, Back, NodeIs
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.kubernetes.news import AllNodes, Away, Back, NodeIs
+from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed

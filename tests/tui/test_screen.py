@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.opening import Progress

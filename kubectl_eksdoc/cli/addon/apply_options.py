@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
 WATCH_FOR_S = 1800.0
 
@@ -63,7 +63,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return Code.of_area("addon")
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.documents import ADDON_DIFF
+from kubectl_eksdoc.model.documents import ADDON_DIFF
 
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what

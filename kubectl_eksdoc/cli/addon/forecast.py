@@ -17,11 +17,11 @@ from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.plan.addon.facts import Asked
-    from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-    from kubectl_eksdoc.core.plan.addon.since import Since
+    from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.plan import AddonPlan
+    from kubectl_eksdoc.addon_diff.since import Since
+    from kubectl_eksdoc.model.aws.addons import AddonSide
+    from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
@@ -41,8 +41,8 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.addon_diff.against import against
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.addon.against import against
     from kubectl_eksdoc.render.addon import FORMATS, AddonView
 
     options = request.options
@@ -71,7 +71,7 @@ def answered(request: Request, asked: Asked, around: Surroundings, note: Callabl
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS, plan_addon
     from kubectl_eksdoc.wiring.addons import Reading
 
@@ -88,9 +88,9 @@ def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
-    from kubectl_eksdoc.core.plan.addon.against import as_earlier
-    from kubectl_eksdoc.core.plan.since.side import Of
+    from kubectl_eksdoc.addon_diff.against import as_earlier
+    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.model.documents import ADDON_DIFF
 
     def made(source: SourceChoice) -> Earlier:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
@@ -122,8 +122,8 @@ def _since(world: AddonWorld, plans: Sequence[AddonPlan], sides: Sequence[AddonS
 
 
 def _asked(request: Request, around: Surroundings) -> Asked:
-    from kubectl_eksdoc.core.plan.addon.facts import Asked
-    from kubectl_eksdoc.core.plan.addon.modes import Mode
+    from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.modes import Mode
 
     if request.values is None:
         return Asked(Mode(request.mode))

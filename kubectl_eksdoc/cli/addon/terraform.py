@@ -68,8 +68,8 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
         EksdocError: the plan, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS
     from kubectl_eksdoc.flows.addon_terraform import judge_terraform
     from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView

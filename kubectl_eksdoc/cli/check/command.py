@@ -15,14 +15,14 @@ from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.findings import Suppression
-    from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.check.plan import Wish
+    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.check.plan import Wish
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Suppression
 
 NAME = reading.NAME
 
@@ -57,7 +57,7 @@ Global flags: kubectl eksdoc options
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.plan.check.registry import CODES
+    from kubectl_eksdoc.check.registry import CODES
 
     return CODES
 
@@ -190,14 +190,14 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
 def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.check.against import against
+    from kubectl_eksdoc.check.registry import known_codes
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
     from kubectl_eksdoc.cli.check.choosing import chosen_from
-    from kubectl_eksdoc.core.model import documents
-    from kubectl_eksdoc.core.model.findings import Severity
-    from kubectl_eksdoc.core.plan.check.against import against
-    from kubectl_eksdoc.core.plan.check.registry import known_codes
     from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.model import documents
+    from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
     fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
@@ -233,10 +233,10 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
 
 
 def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
-    from kubectl_eksdoc.core.model.findings import Severity
-    from kubectl_eksdoc.core.plan.check.areas import Gate
-    from kubectl_eksdoc.core.plan.check.plan import Wish
-    from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.plan import Wish
+    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+    from kubectl_eksdoc.model.findings import Severity
 
     symptom = Symptom(request.symptom) if request.symptom else None
     return Wish(
@@ -257,9 +257,9 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
             judged.
     """
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.plan.check.areas import Gate
-    from kubectl_eksdoc.core.plan.check.registry import chosen
+    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.registry import chosen
+    from kubectl_eksdoc.model.codes import Code
 
     if not checks and chosen(request.only, Gate(request.gate) if request.gate else None):
         raise UsageError(f"--without leaves out all of {', '.join(request.only)}", "Choose others, or leave it in.")

@@ -16,17 +16,17 @@ def judged_files(request: Request, around: Surroundings) -> Answer:
         UsageError: a file is not there, no way leads to the target, or there is no such output format.
         SuppressionsError: what --suppressions names cannot be used.
     """
-    from kubectl_eksdoc.core.model.api_usage import ApiTold
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.findings import Severity
-    from kubectl_eksdoc.core.plan.check.checks.apis import CHECKS
-    from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-    from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
-    from kubectl_eksdoc.core.plan.check.way import Here, way
-    from kubectl_eksdoc.core.rules.upgrades.path import NoPath
+    from kubectl_eksdoc.amazon.upgrades.path import NoPath
+    from kubectl_eksdoc.check.checks.apis import CHECKS
+    from kubectl_eksdoc.check.facts import CheckFacts
+    from kubectl_eksdoc.check.plan import Wish, plan_check
+    from kubectl_eksdoc.check.way import Here, way
     from kubectl_eksdoc.host.manifest_files import read_manifests
     from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.model.api_usage import ApiTold
+    from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check import FORMATS, CheckView
     from kubectl_eksdoc.render.identity import identity_line
 

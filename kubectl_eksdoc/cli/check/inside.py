@@ -21,18 +21,18 @@ from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.journal import is_namespace
-from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes import schedules
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.journal import is_namespace
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.core.model.permissions import Permission
-    from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.in_cluster import Errand, Fleet, When
+    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.in_cluster import Errand, Fleet, When
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.permissions import Permission
     from kubectl_eksdoc.render.roles import Manifests, Step
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
@@ -92,7 +92,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     Raises:
         UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import LONGEST_CRON_NAME, When
+    from kubectl_eksdoc.in_cluster import LONGEST_CRON_NAME, When
 
     given = shared_options.given_from(args, OBJECTS)
     how = in_cluster.from_args(
@@ -141,7 +141,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
 
 
 def _fleet(text: str | None) -> Fleet | None:
-    from kubectl_eksdoc.core.plan.in_cluster import Fleet
+    from kubectl_eksdoc.in_cluster import Fleet
 
     if text is None:
         return None
@@ -158,7 +158,7 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     Raises:
         EksdocError: as `applying.shown_or_created`.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import objects
+    from kubectl_eksdoc.in_cluster import objects
     from kubectl_eksdoc.kube.identity import AwsWanted
 
     options = request.options
@@ -191,7 +191,7 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
 
 
 def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
-    from kubectl_eksdoc.core.plan.check.registry import needs_of
+    from kubectl_eksdoc.check.registry import needs_of
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
     past = commands.CHANGED if request.since is not None else ()
@@ -201,8 +201,8 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
 
 
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster import FOLDER, LARGEST, Errand
     from kubectl_eksdoc.host.suppressions import text_of
+    from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, Errand
     from kubectl_eksdoc.render.drain.invocation import option_words
 
     given, files = dict(request.given), {}
@@ -242,7 +242,7 @@ _OTHERS = (
 
 def _identity(who: Identity, errand: Errand) -> Step:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
     from kubectl_eksdoc.render.roles import Step
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
@@ -251,7 +251,7 @@ def _identity(who: Identity, errand: Errand) -> Step:
 
 
 def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
-    from kubectl_eksdoc.core.plan.check.registry import needs_of
+    from kubectl_eksdoc.check.registry import needs_of
 
     past = commands.ASKED_OF_CHANGES if request.since is not None else ()
     asked = (*commands.asked(needs_of(checks)), *past)
@@ -280,7 +280,7 @@ def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple
 def _manifests(
     wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str], told: Sequence[str]
 ) -> Manifests:
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
     from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
 
     zone = wanted.when.zone or "UTC"

@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts
-    from kubectl_eksdoc.core.model.versions import Version
+    from kubectl_eksdoc.model.versions import Version
 
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.names import Kind
+from kubectl_eksdoc.model.names import Kind
 
 
 class Own(Enum):
@@ -108,6 +108,7 @@ FLAGS: Mapping[str, Follows] = {
     # which nodes and pods
     "--nodegroup": Takes(Kind.NODE_GROUPS),
     "--older-than": Takes(Own.VERSIONS),
+    "--from": Takes(Own.MINORS),
     "--target": Takes(Own.MINORS),
     "--selector": _WRITTEN,
     "--pod-selector": _WRITTEN,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
@@ -22,17 +23,16 @@ from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.documents import IMDS_PROBE
-from kubectl_eksdoc.core.rules.metadata_service import OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.documents import IMDS_PROBE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed, Intent
-    from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
     from kubectl_eksdoc.flows.metadata import Scope
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+    from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
 
@@ -46,9 +46,9 @@ def judging(request: Request, around: Surroundings) -> Answer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-    from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
-    from kubectl_eksdoc.core.plan.metadata.plan import against
+    from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+    from kubectl_eksdoc.imds_probe.of_pod import of_pod
+    from kubectl_eksdoc.imds_probe.plan import against
     from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
     options = request.options
@@ -93,9 +93,9 @@ def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import IMDS_PROBE
-    from kubectl_eksdoc.core.plan.metadata.plan import as_earlier
-    from kubectl_eksdoc.core.plan.since.side import Of
+    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.imds_probe.plan import as_earlier
+    from kubectl_eksdoc.model.documents import IMDS_PROBE
 
     def made(source: SourceChoice) -> Earlier:
         world, plan = answered(replace(request, source=source), scope, around)
@@ -204,7 +204,7 @@ def _hops(text: str) -> int:
 
 
 def _intent(text: str) -> Intent:
-    from kubectl_eksdoc.core.plan.metadata.assumed import Intent
+    from kubectl_eksdoc.imds_probe.assumed import Intent
 
     found = _assumed(text)
     if found.image:
@@ -213,7 +213,7 @@ def _intent(text: str) -> Intent:
 
 
 def _assumed(text: str) -> Assumed:
-    from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
+    from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed
 
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -233,7 +233,7 @@ def _assumed(text: str) -> Assumed:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 

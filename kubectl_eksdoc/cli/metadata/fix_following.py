@@ -22,13 +22,13 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalErro
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.asked import Absent, Unknown
-    from kubectl_eksdoc.core.model.aws.machines import Instance
-    from kubectl_eksdoc.core.model.metadata import Act
-    from kubectl_eksdoc.core.run.metadata import Done, Part
     from kubectl_eksdoc.flows.metadata_fix.steps import Past
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+    from kubectl_eksdoc.imds_probe.run import Done, Part
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.asked import Absent, Unknown
+    from kubectl_eksdoc.model.aws.machines import Instance
+    from kubectl_eksdoc.model.metadata import Act
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
     from kubectl_eksdoc.wiring.runs import Keeping
@@ -93,7 +93,7 @@ def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surrou
 
 def believed(world: MetadataWorld) -> Believed:
     """Raises AwsDenied: nothing that AWS says can be believed."""
-    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.model.asked import Unknown
 
     if isinstance(world.aws, Unknown):
         raise AwsDenied(f"{world.aws.why}, so nothing can be changed", "", world.aws.missing)
@@ -135,8 +135,8 @@ def _proofs(
     tell: Callable[[str], object],
     around: Surroundings,
 ) -> tuple[Part, ...]:
-    from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.flows.metadata_fix.carrying_out import proofs
+    from kubectl_eksdoc.model import kinds
 
     manner, connection = manner_of(request, active), request.options.connection
     ground = around.edges.open_ground(connection, manner.namespace)
@@ -150,10 +150,10 @@ def _members(
     group: str, request: Request, aws: Believed, around: Surroundings
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
-    from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.plan.metadata.sources import instance_of
     from kubectl_eksdoc.errors import ClusterError
+    from kubectl_eksdoc.imds_probe.sources import instance_of
+    from kubectl_eksdoc.model import kinds
+    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.wiring.metadata import changes_of
 
     try:
@@ -210,9 +210,9 @@ def read_fix(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
         LocalJournalError: this machine has no journal of it, or none that can be understood.
         Drifted: it is of another cluster.
     """
-    from kubectl_eksdoc.core.run.metadata import from_doc
     from kubectl_eksdoc.flows.metadata_fix.steps import past_of
     from kubectl_eksdoc.host.journals import read_update
+    from kubectl_eksdoc.imds_probe.run import from_doc
     from kubectl_eksdoc.wiring.metadata import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)
@@ -243,7 +243,7 @@ def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, a
 
 def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
     """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
-    from kubectl_eksdoc.core.model.metadata import OnInstances
+    from kubectl_eksdoc.model.metadata import OnInstances
 
     if not isinstance(done.act, OnInstances):
         return tuple(lines) if done.changed or not done.whole else ()

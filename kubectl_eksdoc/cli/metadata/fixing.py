@@ -19,7 +19,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import Chosen
+    from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
@@ -113,8 +113,8 @@ def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
     Raises:
         UsageError: there is no such fix, or not one.
     """
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import NotChosen, chosen, forbidden, offered
     from kubectl_eksdoc.flows.metadata import plan_imds
+    from kubectl_eksdoc.imds_probe.fixes.chooser import NotChosen, chosen, forbidden, offered
 
     cluster, intent = reading.scope(request).of(world.cluster), request.intent
     plan = plan_imds(cluster, world.machines, request.hops, world.inside, intent=intent)

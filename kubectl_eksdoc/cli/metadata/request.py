@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed, Intent
     from kubectl_eksdoc.flows.metadata import Scope
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
 

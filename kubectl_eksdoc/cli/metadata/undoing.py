@@ -20,8 +20,8 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import LocalJournalError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.metadata import Act, OnTemplate
     from kubectl_eksdoc.flows.metadata_fix.steps import Past
+    from kubectl_eksdoc.model.metadata import Act, OnTemplate
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
@@ -36,7 +36,7 @@ def undone(request: Request, fix: FixRequest, world: MetadataWorld, around: Surr
         Drifted: it is of another cluster.
         AwsError, ClusterError: nothing can be asked, or it is refused.
     """
-    from kubectl_eksdoc.core.model.metadata import OnClass, OnTemplate
+    from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.render.metadata_fix.table import action, head
     from kubectl_eksdoc.wiring.metadata import journal_of
@@ -65,8 +65,8 @@ def undone(request: Request, fix: FixRequest, world: MetadataWorld, around: Surr
 
 
 def _reverting(done: Act, past: Past, world: MetadataWorld, around: Surroundings) -> Act:
-    from kubectl_eksdoc.core.model.metadata import OnClass, OnTemplate
-    from kubectl_eksdoc.core.run.metadata import class_reverting, group_reverting, of_instance, reverting
+    from kubectl_eksdoc.imds_probe.run import class_reverting, group_reverting, of_instance, reverting
+    from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
     from kubectl_eksdoc.wiring.metadata import changes_of
 
     if isinstance(done, OnTemplate):
@@ -86,7 +86,7 @@ def _reverting(done: Act, past: Past, world: MetadataWorld, around: Surroundings
 
 def _of_group(done: OnTemplate, past: Past, world: MetadataWorld, around: Surroundings) -> tuple[str, ...]:
     """The nodes of the group, where it is at the version that the fix has made; else none."""
-    from kubectl_eksdoc.core.run.metadata import Became, of_group
+    from kubectl_eksdoc.imds_probe.run import Became, of_group
     from kubectl_eksdoc.wiring.metadata import changes_of
 
     part = of_group(done, past.number, changes_of(fix_following.believed(world)).group(done.group))
@@ -98,8 +98,8 @@ def _of_group(done: OnTemplate, past: Past, world: MetadataWorld, around: Surrou
 
 def _of_class(name: str, world: MetadataWorld) -> tuple[str, ...]:
     """The nodes that drift with it now."""
-    from kubectl_eksdoc.core.model.nodes import NodeOwner
-    from kubectl_eksdoc.core.plan.metadata.sources import class_name
+    from kubectl_eksdoc.imds_probe.sources import class_name
+    from kubectl_eksdoc.model.nodes import NodeOwner
 
     karpenters = (node for node in world.cluster.nodes if node.owner is NodeOwner.KARPENTER)
     return tuple(node.name for node in karpenters if class_name(node, world.cluster) == name)
@@ -116,9 +116,9 @@ def _dry(
 
 def tell_open(request: Request, world: MetadataWorld, around: Surroundings) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
-    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.flows.metadata_fix.steps import unfinished
     from kubectl_eksdoc.host.journals import read_update, updates
+    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.wiring.metadata import folder_of
 
     if not request.source.live or isinstance(world.aws, Unknown):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.questions import Question
 
 _OF_INTERRUPTION = (
     questions.CALLER,

@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue, Update
-from kubectl_eksdoc.core.model.aws.machines import Instance
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import (
-    Became,
-    Done,
-    Part,
-    class_patch,
-    of_class,
-    of_group,
-    of_instance,
-    stage_by_group,
-)
-from kubectl_eksdoc.core.run.stages import Stage, stage_of
+from kubectl_eksdoc.drain.run.stages import Stage, stage_of
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -41,6 +26,21 @@ from kubectl_eksdoc.flows.metadata_fix.world import (
     note,
     waited,
 )
+from kubectl_eksdoc.imds_probe.run import (
+    Became,
+    Done,
+    Part,
+    class_patch,
+    of_class,
+    of_group,
+    of_instance,
+    stage_by_group,
+)
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue, Update
+from kubectl_eksdoc.model.aws.machines import Instance
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 
 # What a journal knows of a fix that was begun before.
 

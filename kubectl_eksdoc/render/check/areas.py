@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
-from kubectl_eksdoc.core.plan.check.areas import Area
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row

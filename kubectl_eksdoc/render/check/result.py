@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Confidence, Unknown
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.check import plan, symptoms, way
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.checklist import steps
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check import plan, symptoms, way
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checklist import steps
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.plan.check.checklist.steps import Step
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.checklist.steps import Step
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Title, titled
 from kubectl_eksdoc.render.text import counted, joined, shown, wrap

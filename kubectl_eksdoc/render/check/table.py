@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.areas import areas
 from kubectl_eksdoc.render.check.brief import blind, brief, of_aws

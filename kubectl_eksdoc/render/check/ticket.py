@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding, Status, When
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.checklist.steps import Step
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.symptoms import Suspect
-from kubectl_eksdoc.core.plan.check.undoing import UNDO
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checklist.steps import Step
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.symptoms import Suspect
+from kubectl_eksdoc.check.undoing import UNDO
+from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import steps, words
 from kubectl_eksdoc.render.check.areas import areas

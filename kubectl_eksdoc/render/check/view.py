@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.baseline.changes import Since
+from kubectl_eksdoc.check.plan import CheckPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.symptoms import Diagnosis
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.text import counted, joined
 
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.findings import Remedy, When
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.model.findings import Remedy, When
 from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.drain.steps import FLAGS

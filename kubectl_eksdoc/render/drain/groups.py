@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.model.findings import Finding, Remedy, Status
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.text import counted
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.core.run.baking import Bake
+from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import Means
+from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.scale import short
 from kubectl_eksdoc.render.drain.view import DrainView

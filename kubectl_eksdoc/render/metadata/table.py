@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Finding, Severity
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.assumed import Intent
-from kubectl_eksdoc.core.plan.metadata.judging import NODES
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike, Service, instance_of, service_now
-from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
+from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.assumed import Intent
+from kubectl_eksdoc.imds_probe.judging import NODES
+from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service, instance_of, service_now
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata import MetadataView
 from kubectl_eksdoc.render.metadata_fix.table import to_choose

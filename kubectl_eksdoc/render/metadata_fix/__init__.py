@@ -1,7 +1,7 @@
 """Fixes of the metadata service, in every format: those to choose from, one that is to be carried out, what came of it.
 
 Belongs here: what of a fix is shown, in which order and in which words.
-Never here: which fixes exist (that is `core.plan.metadata.fixes`), carrying one out.
+Never here: which fixes exist (that is `imds_probe.fixes`), carrying one out.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
-from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.imds_probe.fixes.fix import Fix
+from kubectl_eksdoc.imds_probe.run import Done
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.metadata import Act
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

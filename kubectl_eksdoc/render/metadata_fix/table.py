@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast, Choice, Fix
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.run.metadata import Became, Done, Part
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.imds_probe.fixes.fix import Blast, Choice, Fix
+from kubectl_eksdoc.imds_probe.run import Became, Done, Part
+from kubectl_eksdoc.imds_probe.sources import NodesAlike
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_fix import FixView
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row, Title, drawn, more, titled

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
-from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, Moment
+from kubectl_eksdoc.drain.run.standing import Standing
+from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column

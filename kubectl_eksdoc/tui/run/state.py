@@ -9,20 +9,20 @@ from enum import Enum
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kubectl_eksdoc.core.run.chronicle import Chronicle
-from kubectl_eksdoc.core.run.standing import PodWaits, Standing
+from kubectl_eksdoc.drain.run.chronicle import Chronicle
+from kubectl_eksdoc.drain.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import counted
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.journal import RunSummary
-    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.core.run.chronicle import Aimed
-    from kubectl_eksdoc.core.run.moments import Moment
-    from kubectl_eksdoc.core.run.standing import Standing
+    from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.drain.run.chronicle import Aimed
+    from kubectl_eksdoc.drain.run.moments import Moment
+    from kubectl_eksdoc.drain.run.standing import Standing
     from kubectl_eksdoc.flows.run.draining import Wish
     from kubectl_eksdoc.flows.run.running import Tried
+    from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 

@@ -6,16 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
-from kubectl_eksdoc.core.plan.drain.result import Headroom
-from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
+from kubectl_eksdoc.drain.policy import Means
+from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.rows import budget_order
 from kubectl_eksdoc.render.drain.verdict import BAD, BUDGET_SIGN, GOOD, OPEN, STATUS_SIGN, WARN

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.selectors import InvalidSelector, Requirement, Selector, parse
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.model.spelling import matches
-from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
+from kubectl_eksdoc.model.snapshots import LastView
+from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone

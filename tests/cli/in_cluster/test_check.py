@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
 from tests.cli.run.served import Machine, machine

@@ -12,11 +12,11 @@ import pytest
 
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.flows.metadata import KINDS, metadata_facts
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.metadata import MetadataWorld, open_metadata
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader

@@ -13,11 +13,11 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.flows.metadata import KINDS
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.metadata import open_metadata
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.aws.test_live import access, prod

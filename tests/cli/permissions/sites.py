@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.check_needs import FURTHER
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.model.check_needs import FURTHER
+from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, Site

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.plan import Wish
-from kubectl_eksdoc.core.plan.check.registry import chosen
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.check import FORMATS, CheckView
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
 from kubectl_eksdoc.render.look import Look
+from tests.check.healthy import healthy
 from tests.cli.check import asked
-from tests.core.plan.check.healthy import healthy
 from tests.examples import examples, one_in
 from tests.render import plans
 from tests.render.check.checked import LOOK, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, usual, view

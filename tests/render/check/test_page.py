@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
-from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
-from kubectl_eksdoc.core.plan.check.registry import chosen
-from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
-from tests.core.plan.check.healthy import a_healthy_cluster, healthy
-from tests.core.plan.check.test_registry import blind
+from tests.check.healthy import a_healthy_cluster, healthy
+from tests.check.test_registry import blind
 from tests.reading import printed
 from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, view
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model.findings import Severity, Subject
-from kubectl_eksdoc.core.plan.check.plan import Wish
-from kubectl_eksdoc.core.plan.check.symptoms import Symptom
+from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.symptoms import Symptom
+from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.render.check.ticket import ticket
 from tests.builders import ago
 from tests.render.check.checked import LOOK, SKEW, STUCK, accepted, stuck, usual, view

@@ -10,14 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Ask, Report, Seen, Step
-from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.core.model.placing import NotMade, Owner
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
+from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import Ask, Report, Seen, Step
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
+from kubectl_eksdoc.model.placing import NotMade, Owner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from kubectl_eksdoc.core.run.chronicle import NodeState, PodState
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import Waiting
-from kubectl_eksdoc.core.run.standing import PodWaits
+from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import Waiting
+from kubectl_eksdoc.drain.run.standing import PodWaits
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell

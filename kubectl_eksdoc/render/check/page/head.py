@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
 from kubectl_eksdoc.render.html import Html, el, lines, put

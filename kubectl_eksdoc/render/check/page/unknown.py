@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.check.brief import of_aws
 from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.drain import rows
