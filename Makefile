@@ -19,7 +19,7 @@ export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-long test-real check format docs bench krew clean FORCE
+.PHONY: help demo quick test test-long test-real check format docs bench krew lock release clean FORCE
 # Two pips in one environment get in each other's way, so -j has no say here.
 .NOTPARALLEL:
 # Interrupted, make would remove the file by which it knows that the environment is its own.
@@ -36,6 +36,8 @@ help:
 	@echo "make docs       rewrite the demo's snapshot and the generated documents"
 	@echo "make bench      measure; QUICK=1 for a short run without thresholds"
 	@echo "make krew       build archives (dist) and manifests (plugins) for krew"
+	@echo "make lock       rewrite the checksums of the archives' wheels"
+	@echo "make release    what is published: VERSION=1.2.3 [OWNER=name] [DATE=…]"
 	@echo "make clean      remove everything made here"
 	@echo
 	@echo "The first run fetches packages from the package index (or from pip's cache)."
@@ -86,6 +88,17 @@ bench: $(VENV)/.installed-test
 
 krew: $(VENV)/.installed-test
 	$(PY) tools.krew.build
+
+lock: $(VENV)/.installed-test
+	$(PY) tools.krew.lock
+
+# Changes the version, the changelog and what follows from them here; docs/releasing.md says what comes then.
+release: $(VENV)/.installed-test
+	$(PY) tools.release.prepare --version "$(VERSION)" --owner "$(OWNER)" --date "$(DATE)"
+	rm -rf dist
+	$(PY) tools.krew.build
+	$(PY) tools.documents
+	$(PY) tools.release.build
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, command_pages, examples, from_registry, schemas, tables, transcript
+from tools import check_page, codes_page, command_pages, examples, from_registry, registry, schemas, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -72,6 +72,7 @@ def filled(text: str) -> str:
         KeyError: a block whose name is not known.
         BadExample: an example that does not run.
     """
+    text = from_registry.addressed(text, registry.read())
     named = _BLOCK.sub(lambda m: f"{m.group(1)}{BLOCKS[m.group(2)]()}{m.group(3)}", text)
     return examples.filled(named)
 

@@ -14,13 +14,30 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from tools import tables
 from tools.krew import manifests
-from tools.registry import PATH, ROOT, Plugin, Registry, read
+from tools.registry import PATH, PLACEHOLDER, ROOT, Plugin, Registry, read
 
 INDEX = ROOT / "plugins"
 """This repository is its own index for krew."""
 
 VERSION = f"v{__version__}"
 """As a tag has it."""
+ADDRESSED = (
+    ".github/CODEOWNERS",
+    ".github/ISSUE_TEMPLATE/config.yml",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
+    "setup.cfg",
+)
+"""Files that say where this repository and its image are, besides the pages."""
+
+_REPOSITORY = re.compile(
+    r"(?<=\bgithub\.com/)[\w-]+(?=/kubectl-eksdoc\b)|(?<=--repo )[\w-]+(?=/kubectl-eksdoc\b)|(?<=^\* @)[\w-]+$",
+    re.MULTILINE,
+)
+_IMAGE = re.compile(r"(?<=\bghcr\.io/)[\w-]+(?=/kubectl-eksdoc\b)")
+_USED = re.compile(r"(?<=uses: )[\w-]+/kubectl-eksdoc@v[\w.]+")
+_REVISION = re.compile(r"(/kubectl-eksdoc\n +rev: )v[\w.]+")
+_TAGGED = re.compile(r"(/kubectl-eksdoc\n +newTag: )\S+")
 _SCRIPTS = re.compile(r"(?<=^console_scripts =\n)(?:    .+\n)+", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=  - name: )", re.MULTILINE)
 _MADE = re.compile(r"^    rbac:\n.*", re.MULTILINE | re.DOTALL)
@@ -33,9 +50,10 @@ def made() -> dict[Path, str]:
     """Every file of it, as it should be."""
     registry = read()
     setup = ROOT / "setup.cfg"
-    files = {
+    files = {ROOT / name: addressed((ROOT / name).read_text(encoding="utf-8"), registry) for name in ADDRESSED}
+    files |= {
         PATH: with_rights(PATH.read_text(encoding="utf-8"), registry),
-        setup: _SCRIPTS.sub(scripts(registry), setup.read_text(encoding="utf-8")),
+        setup: _SCRIPTS.sub(scripts(registry), files[setup]),
         ROOT / "docs" / "k9s-plugins.yaml": k9s(registry),
     }
     for plugin in registry.plugins:
@@ -47,6 +65,16 @@ def made() -> dict[Path, str]:
             if index.exists():
                 files[index] = manifest(plugin, registry, _sums(index))
     return files
+
+
+def addressed(text: str, registry: Registry, version: str = VERSION) -> str:
+    """With the owner wherever this repository or its image is named, and the version where one is to be used."""
+    text = _REPOSITORY.sub(registry.owner, text)
+    # Names of images are in small letters; a placeholder is no name.
+    text = _IMAGE.sub(registry.owner if registry.owner == PLACEHOLDER else registry.owner.lower(), text)
+    text = _USED.sub(f"{registry.owner}/kubectl-eksdoc@{version}", text)
+    text = _TAGGED.sub(rf"\g<1>{version}", text)
+    return _REVISION.sub(rf"\g<1>{version}", text)
 
 
 def scripts(registry: Registry) -> str:
@@ -97,9 +125,16 @@ def table() -> str:
 
 
 def manifest(plugin: Plugin, registry: Registry, sums: Mapping[str, str]) -> str:
-    """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri."""
-    uris = {each: registry.uri_of(VERSION, each) for each in registry.platforms}
-    platforms = (manifests.Platform(each.os, each.arch, uri, sums[uri], registry.bin) for each, uri in uris.items())
+    """As the index of this repository has it; `sums`: the checksum of each platform's archive, by its uri.
+
+    Raises:
+        ValueError: one is missing.
+    """
+    uris = {each: registry.uri_of(VERSION, each, plugin) for each in registry.platforms}
+    if not {*uris.values()} <= {*sums}:
+        raise ValueError(f"no checksums of {VERSION} are known for {plugin.name}: run make krew")
+    program = registry.bin_of(plugin)
+    platforms = (manifests.Platform(each.os, each.arch, uri, sums[uri], program) for each, uri in uris.items())
     return manifests.rendered(_manifest(plugin, registry, VERSION, *platforms))
 
 
@@ -119,10 +154,11 @@ def template(plugin: Plugin, registry: Registry) -> str:
     """For krew-release-bot (pkg/source/template.go), which fills in where a release's archives are, and their sums."""
     tag = "{{ .TagName }}"
     head = manifests.rendered(_manifest(plugin, registry, tag))
+    program = registry.bin_of(plugin)
     # The sum comes in a line of its own, four spaces from the left: so far stands what is in an entry of the list.
     entries = (
         f"  - selector:\n      matchLabels:\n        os: {each.os}\n        arch: {each.arch}\n"
-        f'    {{{{addURIAndSha "{registry.uri_of(tag, each)}" .TagName }}}}\n    bin: {registry.bin}\n'
+        f'    {{{{addURIAndSha "{registry.uri_of(tag, each, plugin)}" .TagName }}}}\n    bin: {program}\n'
         for each in registry.platforms
     )
     return f"{head}  platforms:\n{''.join(entries)}"

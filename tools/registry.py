@@ -11,6 +11,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = ROOT / "plugins.yaml"
+PLACEHOLDER = "OWNER"
+"""The owner of a repository that is not published yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +65,28 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """`archive` and `uri` hold ``{version}``, ``{os}``, ``{arch}`` and ``{archive}``."""
+    """`archive` and `uri` hold ``{version}``, ``{os}``, ``{arch}``, ``{archive}`` and ``{owner}``."""
 
+    owner: str
     homepage: str
     archive: str
     uri: str
     bin: str
+    entry_archive: str
+    entry_bin: str
     platforms: tuple[Platform, ...]
     plugins: tuple[Plugin, ...]
 
-    def archive_of(self, version: str, platform: Platform) -> str:
-        return self.archive.format(version=version, os=platform.os, arch=platform.arch)
+    def archive_of(self, version: str, platform: Platform, plugin: Plugin | None = None) -> str:
+        """Of the program; of a `plugin` that stands for one command its launcher, one for all platforms."""
+        name = self.entry_archive if plugin and plugin.command else self.archive
+        return name.format(version=version, os=platform.os, arch=platform.arch)
 
-    def uri_of(self, version: str, platform: Platform) -> str:
-        return self.uri.format(version=version, archive=self.archive_of(version, platform))
+    def uri_of(self, version: str, platform: Platform, plugin: Plugin | None = None) -> str:
+        return self.uri.format(owner=self.owner, version=version, archive=self.archive_of(version, platform, plugin))
+
+    def bin_of(self, plugin: Plugin) -> str:
+        return self.entry_bin if plugin.command else self.bin
 
 
 def read(path: Path = PATH) -> Registry:
@@ -87,10 +97,13 @@ def read(path: Path = PATH) -> Registry:
     found: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     defaults = found["defaults"]
     return Registry(
-        homepage=defaults["homepage"],
+        owner=defaults["owner"],
+        homepage=defaults["homepage"].format(owner=defaults["owner"]),
         archive=defaults["archive"],
         uri=defaults["uri"],
         bin=defaults["bin"],
+        entry_archive=defaults["entry_archive"],
+        entry_bin=defaults["entry_bin"],
         platforms=tuple(Platform(**each) for each in defaults["platforms"]),
         plugins=tuple(_plugin(each, defaults["caveats"]) for each in found["plugins"]),
     )

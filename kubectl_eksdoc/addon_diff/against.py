@@ -17,6 +17,7 @@ KIN = {
     code.name: frozenset({"addon-object-unread", "addon-field-unknown"})
     for code in (
         Code.of("addon-field-reset"),
+        Code.of("addon-field-changed-in-every-mode"),
         Code.of("addon-field-conflict"),
         Code.of("addon-field-kept"),
         Code.of("addon-field-unknown"),
@@ -30,6 +31,7 @@ OF_FIELDS = frozenset(
     code.name
     for code in (
         Code.of("addon-field-reset"),
+        Code.of("addon-field-changed-in-every-mode"),
         Code.of("addon-field-conflict"),
         Code.of("addon-field-kept"),
         Code.of("addon-field-unknown"),

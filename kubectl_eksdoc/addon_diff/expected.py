@@ -11,8 +11,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.manifests import (
+    Manifests,
+    Values,
+    built,
+    in_registry,
+    may_be,
+    registry_of,
+    upstream,
+)
 from kubectl_eksdoc.addon_diff.merging import MISSING
-from kubectl_eksdoc.addon_diff.rendering import Rendered, stems
+from kubectl_eksdoc.addon_diff.rendering import Rendered, ends_somewhere, stems
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
@@ -27,6 +36,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields, fields_
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, Tree, names_item, tree_of, united
+from kubectl_eksdoc.kubernetes.api.places import Place
 from kubectl_eksdoc.kubernetes.api.schema import Schema
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
@@ -40,6 +50,8 @@ class Witness(Enum):
     VALUES = "the configuration values set it"
     ROLE = "it is the add-on's IAM role"
     OWNED = "EKS owns it, or its entry, today"
+    MANIFEST = "the manifest of the target version has it"
+    NEAREST = "the manifest of the nearest known version has it"
     SCHEMA = "the schema of the target version has it"
     CHART = "the chart of the target version renders it, and its schema is not known"
 
@@ -49,9 +61,10 @@ class Update:
     """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
 
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
-    that its configuration values set; `schema`: the target's, None if it is not known, `schema_now` today's. `chart`:
-    the target's is known, so that `after` is all that its values make. `installed`: today's version; `agent`: the
-    network policy agent is on with it, and stays on.
+    that its configuration values set, `today` those that today's set, None if they are not known; `schema`: the
+    target's, None if it is not known, `schema_now` today's. `chart`: the target's is known, so that `after` is all that
+    its values make. `installed`: today's version; `agent`: the network policy agent is on with it, and stays on.
+    `manifests`: of both versions, None where none is known.
     """
 
     before: tuple[Rendered, ...]
@@ -63,6 +76,15 @@ class Update:
     chart: bool = True
     installed: str = ""
     agent: bool = True
+    manifests: Manifests | None = None
+    today: Set[ConfigPath] | None = frozenset()
+
+    def values_of(self, of: Named) -> tuple[Values, Values]:
+        """Of the object in the manifests of both versions; none where one of them has it not at all."""
+        if self.manifests is None:
+            return {}, {}
+        now, target = self.manifests.now.of(of), self.manifests.target.of(of)
+        return (now, target) if now and target else ({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +92,8 @@ class Expected:
     """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
     that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
     names, somebody else gives a value, and nobody knows EKS's own; `shared` are those that EKS and somebody else have
-    alike, or may have, and nobody knows whether the version changes them."""
+    alike, or may have, and nobody knows whether the version changes them. `may_lack`: the manifests have them, and the
+    object has not; whether a user removed them, or EKS's own build has never had them, is not known."""
 
     config: Doc
     owners: Mapping[Owner, Fields]
@@ -79,6 +102,7 @@ class Expected:
     doubted: Mapping[Path, Rendered] = field(default_factory=dict)
     unsure: tuple[Path, ...] = ()
     shared: tuple[Path, ...] = ()
+    may_lack: Set[Path] = frozenset()
 
 
 def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
@@ -107,16 +131,108 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
         if witness is not None:
             known = merged(known, part.part, place)
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
-    config = merged({**_identity(live), **base}, known, place)
+    now, target = update.values_of(of) if EKS in owners else ({}, {})
     others = _others(owners)
+    may_lack = _may_lack(doc, mine, others, of, update, schema)
+    news = _news(doc, mine, now, {path: target[path] for path in target if path not in may_lack}, place)
+    base = merged(_without(base, now, target, place), built(news), place)
+    config = merged({**_identity(live), **base}, known, place)
+    by_manifest = Witness.MANIFEST if update.manifests is None or update.manifests.exact else Witness.NEAREST
+    for path in target:
+        if path not in may_lack:
+            why.setdefault(path, by_manifest)
+            doubted.pop(path, None)
     alike = (others & mine) | _of_installers(owners)
     shared = tuple(path for path in alike if path not in why and not names_item(path))
     rules = _Rules.of(update, of, schema)
     on_the_way = {path[:at] for path in others for at in range(1, len(path))}
     told = on_the_way | {*why, *doubted, *shared}
-    unsure = tuple(path for path in others if _is_unsure(path, config, told, rules, schema))
-    paths |= {path: rules.config_of(path) for path in unsure}
-    return Expected(config, owners, why, paths, doubted, unsure, shared)
+    whole = by_manifest is Witness.MANIFEST and bool(target) and _explained(update)
+    unsure = tuple(
+        path
+        for path in others
+        if (_is_unsure(path, config, told, rules, schema) and not (whole and _is_known(path, now, target)))
+        or (path in news and may_be(value_at(doc, path, place), news[path]))
+    )
+    paths = {path: rules.config_of(path) for path in (*target, *unsure) if path not in mine} | paths
+    return Expected(config, owners, why, paths, doubted, unsure, shared, may_lack)
+
+
+def _news(doc: Doc, mine: Fields, now: Values, target: Values, place: Place) -> Values:
+    """What the target's manifest changes, and what EKS has lost of it: anything else stays as EKS has it today."""
+    host = registry_of(doc, mine, now, place)
+    found = {path: value for path, value in target.items() if path not in mine or now.get(path, value) != value}
+    return {path: in_registry(value, host) if path[-1] == "f:image" else value for path, value in found.items()}
+
+
+def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update, schema: Schema) -> frozenset[Path]:
+    """Of the fields that both manifests have and the object has not, those that EKS may never have applied: nobody owns
+    what a user has removed, and EKS applies less than upstream, or other things. It is certain where EKS has the entry
+    of the variable, or where all else that it owns there is as in the manifest."""
+    now, target = update.values_of(of)
+    stands = {path: value_at(doc, path, schema.root) for path in now}
+    absent = {
+        path for path in now if path in target and path not in mine and path not in others and stands[path] in EMPTY
+    }
+    variables = {path for path in absent if path[-3:-2] == _ENTRIES and path[:-1] in mine}
+    sure = absent if absent and _agrees(doc, mine, others, absent, of, update, schema) else variables
+    return frozenset(path for path in absent if path not in sure or _is_label(path))
+
+
+EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
+
+
+def _agrees(
+    doc: Doc, mine: Fields, others: Fields, absent: Set[Path], of: Named, update: Update, schema: Schema
+) -> bool:
+    """What EKS owns of the object is what today's manifest has, but for what is `absent`, for labels, and for what
+    configuration values set."""
+    if update.manifests is None or not update.manifests.now.exact or update.today is None:
+        return False
+    now = update.manifests.now.of(of)
+    rules = _Rules.of(update, of, schema)
+    owned = {path for path in mine if not names_item(path)}
+    named = {path for path in now if now[path] not in EMPTY and path not in absent and path not in others}
+    for path in owned | named:
+        if _is_label(path) or any(rules.config_of(path)[: len(each)] == each for each in update.today):
+            continue
+        live = value_at(doc, path, schema.root)
+        if path[-1] == "f:image":
+            alike = upstream(_in_repository(live)) == upstream(_in_repository(now.get(path)))
+        else:
+            alike = path in now and live == now[path]
+        if path not in owned or not alike:
+            return False
+    return bool(owned)
+
+
+def _in_repository(image: object) -> str:
+    return str(image).partition("/")[2]
+
+
+def _is_label(path: Path) -> bool:
+    """EKS has labels and annotations that upstream has not."""
+    return "f:labels" in path or "f:annotations" in path
+
+
+def _without(base: Doc, now: Values, target: Values, place: Place) -> Doc:
+    """`base` without what the target's manifest names no more, nor the items in which it names nothing any more."""
+    stays = {path[:at] for path in target for at in range(1, len(path) + 1)}
+    gone: Tree = {}
+    for path in (path for path in now if path not in stays):
+        items = (path[:at] for at in range(1, len(path)) if path[at - 1].startswith("k:"))
+        gone = united(gone, tree_of(next((item for item in items if item not in stays), path)))
+    return removed(base, Fields(gone), place)
+
+
+def _explained(update: Update) -> bool:
+    """It is known where each of the configuration values ends."""
+    return all(ends_somewhere(update.addon, path) for path in update.explicit)
+
+
+def _is_known(path: Path, now: Values, target: Values) -> bool:
+    """The manifests tell whether EKS applies it."""
+    return path in now or path in target or not _is_label(path)
 
 
 def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:

@@ -47,7 +47,7 @@ class LiveField:
 
     @property
     def starts_first(self) -> bool:
-        """It is of an init container: ``kubectl set env`` does not reach it."""
+        """It is of an init container."""
         return field_step("initContainers") in self.path
 
 

@@ -89,6 +89,8 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     code = _CODES.get(fate)
     if code is None:
         return
+    if code is Code.of("addon-field-reset") and change.in_every_mode:
+        code = Code.of("addon-field-changed-in-every-mode")
     severity, why = exposed(facts, change, changes, mode)
     status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
     if fate is Fate.KEPT and change.witness is Witness.VALUES:
@@ -97,6 +99,8 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
         severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
     elif fate is Fate.CONFLICT:
         severity = Severity.MEDIUM  # nothing is lost: the update just fails
+    if change.witness is Witness.NEAREST:
+        code, status = Code.of("addon-field-unknown"), Status.UNKNOWN
     told = (*why, *_evidence(change, mode))
     yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:

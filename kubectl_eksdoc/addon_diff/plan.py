@@ -10,13 +10,14 @@ from kubectl_eksdoc.addon_diff.corefile import corefile
 from kubectl_eksdoc.addon_diff.expected import Update
 from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
 from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, shared
+from kubectl_eksdoc.addon_diff.manifests import manifests
 from kubectl_eksdoc.addon_diff.merging import Missing, leaves, merged, with_value
 from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.addon_diff.rendering import Rendered, rendered, role_rendered
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc, at, named
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.configuration import Broken
 from kubectl_eksdoc.model.findings import Finding, in_order
 
@@ -52,6 +53,12 @@ class AddonPlan:
     def changes(self) -> tuple[FieldChange, ...]:
         """By object and field."""
         return tuple(change for each in self.predictions for change in each.changes)
+
+    @property
+    def unsure(self) -> tuple[FieldChange, ...]:
+        """At risk, and what the mode that was asked for makes of it is concluded or believed only (--strict)."""
+        mode = self.asked.mode
+        return tuple(each for each in self.changes if each.at_risk and each.confidence(mode) is not Confidence.HIGH)
 
     @property
     def conflict(self) -> str:
@@ -106,6 +113,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
     role = role_rendered(name, facts.addon.role)
     if values is None:
         return Update((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
+    agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
+    # Of the objects as they are: of a later step of several, `now` is what the step before it leads to.
+    shipped = manifests(name, facts.addon.version, facts.target.version, agent)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)
@@ -114,9 +124,20 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         # Without today's chart nobody knows what is not rendered any more.
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
     explicit = frozenset(leaf.path for leaf in leaves(values))
-    agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
     whole = not isinstance(target, Unknown)
-    return Update(before, (*after, *role), explicit, schema, schema_now, name, whole, facts.now.version, agent)
+    return Update(
+        before,
+        (*after, *role),
+        explicit,
+        schema,
+        schema_now,
+        name,
+        whole,
+        facts.now.version,
+        agent,
+        shipped,
+        None if isinstance(facts.values, Unknown) else frozenset(leaf.path for leaf in leaves(facts.values)),
+    )
 
 
 def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:

@@ -13,12 +13,14 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import EKS, Expected, Update, Witness, expected
 from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.manifests import has_some_build
 from kubectl_eksdoc.addon_diff.merging import Missing
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.standing import missing
+from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, Refused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, Owner, without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
 from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
@@ -65,9 +67,20 @@ class FieldChange:
             each.fate in (Fate.RESET, Fate.REMOVED, Fate.CONFLICT, Fate.UNKNOWN) for each in self.by_mode.values()
         )
 
+    @property
+    def in_every_mode(self) -> bool:
+        """NONE and PRESERVE do not save it: nobody owns what is emptied or removed, and EKS stops naming the rest."""
+        return self.fate(Mode.PRESERVE) in (Fate.RESET, Fate.REMOVED)
+
+    def exact(self, mode: Mode) -> bool:
+        """What stands there afterwards is known in full. What a public manifest has anew, EKS's build may not have."""
+        told = self.by_mode[mode]
+        anew = self.witness in (Witness.MANIFEST, Witness.NEAREST) and EKS.manager not in self.owners
+        return not (has_some_build(told.value) or (anew and told.fate is Fate.FOLLOWS))
+
     def confidence(self, mode: Mode) -> Confidence:
         """How sure it is: what EKS owns is seen, what the chart sets is concluded, what PRESERVE does is believed."""
-        if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART):
+        if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART, Witness.NEAREST):
             return Confidence.LOW
         if mode is Mode.PRESERVE and self.fate(Mode.NONE) is Fate.CONFLICT:
             return Confidence.LOW
@@ -96,7 +109,7 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     known_as = schema or schema_of(of.api_version, of.kind)
     will = expected(live, of, update, known_as)
     outcomes, conflicts = _outcomes(live, will, known_as)
-    before = without_entries(live)
+    before = with_defaults(without_entries(live))
     touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
     gone = missing(of, before, will, update, known_as)
     returns = {path for path, certain in gone.items() if certain and path in touched}
@@ -135,7 +148,8 @@ def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc
         Mode.PRESERVE: preserved,
         Mode.NONE: Applied(live) if isinstance(gently, Conflicts) else gently,
     }
-    return {mode: without_entries(each.doc) for mode, each in after.items() if isinstance(each, Applied)}, conflicts
+    done = {mode: each.doc for mode, each in after.items() if isinstance(each, Applied)}
+    return {mode: with_defaults(without_entries(doc)) for mode, doc in done.items()}, conflicts
 
 
 def _doubtful(before: Doc, will: Expected, schema: Schema) -> set[Path]:
@@ -161,8 +175,11 @@ def _change(
     unknown: bool,
 ) -> FieldChange:
     live = "" if returns and _is_variable(before, path, schema) else value_at(before, path, schema.root)
-    owners = tuple(sorted({owner.manager for owner, fields in will.owners.items() if path in fields}))
-    others = tuple(owner for owner in owners if owner != EKS.manager)
+    having = [owner for owner, fields in will.owners.items() if path in fields]
+    owners = tuple(sorted({_called(owner) for owner in having}))
+    now, target = update.values_of(of)
+    defaulted = path in target and path not in now  # by the API server, and nobody's
+    others = any(owner != EKS for owner in having) or not (having or defaulted)
     by_mode: dict[Mode, Foretold] = {}
     for mode in Mode:
         if mode is Mode.NONE and path in conflicts:
@@ -172,7 +189,7 @@ def _change(
         elif unknown or mode not in outcomes:
             by_mode[mode] = Foretold(Fate.UNKNOWN)
         else:
-            by_mode[mode] = _foretold(live, value_at(outcomes[mode], path, schema.root), bool(others or not owners))
+            by_mode[mode] = _foretold(live, value_at(outcomes[mode], path, schema.root), others)
     mine = will.owners.get(EKS)
     entry = mine is not None and (path in mine or path[:-1] in mine)
     return FieldChange(
@@ -183,6 +200,13 @@ def _change(
         will.paths.get(path, ()),
         will.why.get(path) or (Witness.OWNED if entry else None),
         expands=not entry and not isinstance(live, Missing) and _is_new(will.paths.get(path, ()), update),
+    )
+
+
+def _called(owner: Owner) -> str:
+    """A user can write as `eks`, too; EKS itself only applies."""
+    return (
+        f"{owner.manager} (Update)" if owner.manager == EKS.manager and owner.operation == "Update" else owner.manager
     )
 
 

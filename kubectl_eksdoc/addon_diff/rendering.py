@@ -106,6 +106,12 @@ def stems(addon: str, of: Named) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
     return tuple((rule.at, rule.part(_PLAIN, _PLAIN), rule.each) for rule in rules if rule.of == mine)
 
 
+def ends_somewhere(addon: str, config: ConfigPath) -> bool:
+    """It is known which field that configuration value makes."""
+    rules = _APPLIED[addon].values if addon in _APPLIED else ()
+    return any(config[: len(rule.at)] == rule.at for rule in rules)
+
+
 def objects_of(addon: str) -> tuple[Named, ...]:
     """Those whose fields are looked at."""
     return _APPLIED[addon].objects if addon in _APPLIED else ()

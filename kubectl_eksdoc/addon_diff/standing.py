@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_eksdoc.addon_diff.expected import EKS, Expected, Update, Witness, leaves_of
+from kubectl_eksdoc.addon_diff.expected import EKS, EMPTY, Expected, Update, Witness, config_of, leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.merging import MISSING, Missing
 from kubectl_eksdoc.addon_diff.rendering import (
     AWS_NODE,
     CNI_ACCESS,
@@ -35,9 +35,19 @@ def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema
     them any more, so they come back in every mode. With each whether it is certain that EKS applies it again."""
     if EKS not in will.owners:
         return {}
-    found: dict[Path, bool] = {}
-    for path in (*_emptied(live, will, schema), *leaves_of(standing(of, update.installed, update.agent), schema)):
-        found[path] = False
+    now, target = update.values_of(of)
+    standing_now = () if target else leaves_of(standing(of, update.installed, update.agent), schema)
+    found: dict[Path, bool] = dict.fromkeys((*_emptied(live, will, schema), *standing_now), False)
+    if target:
+        found = {path: False for path in found if path in target}
+        sure = will.why.get
+        found |= {
+            path: path not in will.may_lack and sure(path) is not Witness.VALUES
+            for path in now
+            if target.get(path) not in EMPTY
+            and path[-1][2:] not in _DEFAULTED.split()
+            and not _was_not_allowed(path, of, update, schema)
+        }
     wanted = {path: value for part in update.after if part.of == of for path, value in _values(part.part, schema)}
     for part in (each for each in update.before if each.of == of):
         known_now = None if update.schema_now is None else update.schema_now.of(part.config) is not None
@@ -49,7 +59,12 @@ def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema
                 found[path] = why is Witness.OWNED or (known_now is True and why is not None)
     mine = will.owners[EKS]
     gone = {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
-    return {path: certain for path, certain in gone.items() if not _is_instead(path, mine)}
+    others = [fields for owner, fields in will.owners.items() if owner != EKS]
+    return {
+        path: certain
+        for path, certain in gone.items()
+        if not _is_instead(path, mine) and not (_stands(live, path, schema) and any(path in each for each in others))
+    }
 
 
 def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
@@ -71,7 +86,27 @@ def _is_gone(live: Doc, path: Path, schema: Schema) -> bool:
         and value_at(live, (*path[:-1], field_step("valueFrom")), schema.root) != MISSING
     ):
         return False
-    return value_at(live, path, schema.root) in (MISSING, None, "", {}, [])
+    return value_at(live, path, schema.root) in EMPTY
+
+
+_DEFAULTED = (
+    "defaultMode dnsPolicy failureThreshold imagePullPolicy internalTrafficPolicy ipFamilies ipFamilyPolicy "
+    "maxSurge maxUnavailable periodSeconds progressDeadlineSeconds protocol replicas restartPolicy "
+    "revisionHistoryLimit schedulerName scheme selector serviceAccount sessionAffinity successThreshold "
+    "targetPort terminationGracePeriodSeconds terminationMessagePath terminationMessagePolicy timeoutSeconds "
+    "type"
+)
+"""The API server gives these a value where they are removed, or refuses to remove them: they are never missing."""
+
+
+def _was_not_allowed(path: Path, of: Named, update: Update, schema: Schema) -> bool:
+    """Today's schema has no such value: EKS's chart of that version has not, either."""
+    config = config_of(update.addon, of, path, schema)
+    return bool(config) and update.schema_now is not None and update.schema_now.of(config) is None
+
+
+def _stands(live: Doc, path: Path, schema: Schema) -> bool:
+    return not isinstance(value_at(live, path, schema.root), Missing)
 
 
 _PROBES = tuple(map(field_step, ("exec", "grpc", "httpGet", "tcpSocket")))

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.api_usage import ApiTold
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
 from kubectl_eksdoc.model.changes import ChangesTold
@@ -36,6 +38,8 @@ class CheckFacts:
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     drain: DrainPlan | None = None
     past: ChangesTold = ChangesTold()
+    tables: Tables = Tables()
+    proxy: Doc | Absent | Unknown = NOT_ASKED
 
     @property
     def name(self) -> str:

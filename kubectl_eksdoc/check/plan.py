@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.changed import Changed, changed
+from kubectl_eksdoc.check.causes import RootCause, among, root_causes
 from kubectl_eksdoc.check.checking import Check
-from kubectl_eksdoc.check.checklist.steps import Step
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.kin import asked_of, is_told
 from kubectl_eksdoc.check.leading import led
@@ -22,6 +23,10 @@ from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Suppression, in_order
 from kubectl_eksdoc.model.missing_rights import as_read
 
+if TYPE_CHECKING:
+    from kubectl_eksdoc.check.changed import Changed
+    from kubectl_eksdoc.check.checklist.steps import Step
+
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -30,7 +35,7 @@ class Wish:
     """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
     nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
     then on is listed, None for nothing. `accepted`: codes that may be unknown. `no_aws`: what only AWS knows is out of
-    scope."""
+    scope. `tables`: rows that come before those of the package."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
@@ -40,6 +45,7 @@ class Wish:
     since: datetime | None = None
     accepted: frozenset[str] = frozenset()
     no_aws: bool = False
+    tables: Tables = Tables()
 
     def asks(self, check: Check, code: Code) -> bool:
         """Whether what that check finds of that code is wanted."""
@@ -81,7 +87,8 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
     """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
-    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was."""
+    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was. `causes`: of
+    what counts and may not be unknown, what the next step waits for first."""
 
     facts: CheckFacts
     wish: Wish
@@ -91,6 +98,7 @@ class CheckPlan:
     checklist: tuple[Step, ...] = ()
     diagnosis: Diagnosis | None = None
     changes: Changed | None = None
+    causes: tuple[RootCause, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -125,6 +133,10 @@ class CheckPlan:
         )
         return in_order(found)
 
+    def causes_of(self, found: Iterable[Finding]) -> tuple[RootCause, ...]:
+        """From which some of `found` come."""
+        return among(self.causes, tuple(found))
+
     def in_area(self, area: Area) -> tuple[Judged, ...]:
         return tuple(each for each in self.judged if each.check.area is area)
 
@@ -134,6 +146,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     that has not begun is not judged: before it nodes are always behind its target, and its steps say what to do."""
     if wish.whole and facts.way.steps:
         checks = [check for check in checks if check.gate is not Gate.AFTER]
+    facts = replace(facts, tables=wish.tables)
     found = [(check, _found(facts, check, wish, reach)) for check in checks]
     observed = facts.cluster.observed_at
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
@@ -143,7 +156,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
-    return CheckPlan(
+    plan = CheckPlan(
         facts,
         wish,
         judged,
@@ -151,8 +164,24 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         tuple(notes(wish.suppressions, every, looked_for, observed)),
         _checklist(facts, reach) if wish.whole else (),
         None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
-        None if wish.since is None else changed(facts, wish.since),
+        None if wish.since is None else _changed(facts, wish.since),
     )
+    return replace(plan, causes=_causes(plan, reach))
+
+
+def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
+    """Those of the findings by which the outcome is."""
+    outcome, eks = plan.outcome, plan.facts.eks
+    counts = frozenset((*outcome.fails, *outcome.unknown))
+    found = ((each, one.check.gate) for one in plan.judged for each in one.findings if each in counts)
+    of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
+    return root_causes(found, frozenset(of_aws), reach)
+
+
+def _changed(facts: CheckFacts, since: datetime) -> Changed:
+    from kubectl_eksdoc.check.changed import changed
+
+    return changed(facts, since)
 
 
 def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
@@ -175,7 +204,11 @@ def _of_aws(found: Finding, why: str) -> bool:
     lacking = found.missing.split(", ")
     if any(each.startswith(_OF_CLUSTER) for each in lacking):
         return False
-    return found.message == why or found.message.endswith(f": {why}") or all(_ACTION.match(each) for each in lacking)
+    return _because(found, why) or all(_ACTION.match(each) for each in lacking)
+
+
+def _because(found: Finding, why: str) -> bool:
+    return found.message == why or found.message.endswith(f": {why}")
 
 
 _ACTION = re.compile(r"[a-z0-9-]+:[A-Z]")

@@ -37,3 +37,12 @@ def called_as(argv0: str) -> Called:
     if name.startswith("kubectl-"):
         return Called(f"kubectl {name[len('kubectl-') :].replace('_', '-')}")
     return Called()
+
+
+def command_line(argv: list[str]) -> tuple[Called, list[str]]:
+    """The words behind ``kubectl eksdoc``; `argv` with the program. Packagers' completers run ``kubectl-eksdoc_drain
+    __complete``, which asks for what follows ``drain``."""
+    called = called_as(argv[0])
+    if argv[1:2] == [COMPLETE] and called.before[:1] != (COMPLETE,):
+        return called, [COMPLETE, *called.before, *argv[2:]]
+    return called, [*called.before, *argv[1:]]

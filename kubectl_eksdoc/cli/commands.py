@@ -130,6 +130,12 @@ def _completion(commands: Commands) -> None:
     completion.add_to(commands)
 
 
+def _plugins(commands: Commands) -> None:
+    from kubectl_eksdoc.cli import plugins
+
+    plugins.add_to(commands)
+
+
 def _permissions(commands: Commands) -> None:
     from kubectl_eksdoc.cli.permissions import command
 
@@ -165,6 +171,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("interruption", "whether Karpenter receives Spot interruption events, and what is missing", _interruption),
     Command("snapshot", "write all that is read to a file, without secrets, to answer from it later", _snapshot),
     Command("completion", "complete words with the Tab key: install it, take it away, look", _completion),
+    Command("plugins", "make kubectl eksdoc-drain and the other entry points, remove them, list them", _plugins),
     Command("permissions", "the ClusterRole and the IAM policy of a command, and whether you have them", _permissions),
     Command("options", "", _options),
 )

@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from kubectl_eksdoc.cli import exits, values
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.completers import Completer, Installed, State, folder_of, installed_in, link, unlink
+from kubectl_eksdoc.host.completers import Completer, Installed, State, folder_of, installed_in, link, on_path, unlink
 
 # What shells run to complete ``kubectl-eksdoc`` as a command of its own. They ask it with ``__complete``.
 #
@@ -180,14 +181,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    _add(under, "install", "make the links that kubectl completes with", _INSTALL, install, dry=True)
-    _add(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
-    _add(under, "status", "which there are, and what is missing", _STATUS, status)
+    add_command(under, "install", "make the links that kubectl completes with", _INSTALL, install, dry=True)
+    add_command(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
+    add_command(under, "status", "which there are, and what is missing", _STATUS, status)
     for shell, script in BY_SHELL.items():
-        _add(under, shell, f"print what {shell} needs for kubectl-eksdoc itself", _SHELL[shell], _printing(script))
+        add_command(
+            under, shell, f"print what {shell} needs for kubectl-eksdoc itself", _SHELL[shell], _printing(script)
+        )
 
 
-def _add(
+def add_command(
     under: argparse._SubParsersAction[Parser],
     name: str,
     about: str,
@@ -214,20 +217,20 @@ def install(args: argparse.Namespace, words: Sequence[str], around: Surroundings
     Raises:
         UsageError: this program lies nowhere that could be told, or its folder cannot be written to.
     """
-    found, dry = _found(words, around), _dry(args)
+    found, dry = _found(words, around), is_dry(args)
     said = [_made(each, dry) for each in found.completers if each.state is not State.DANGLING]
     return _answer([*said, *_path(found)], any(each.state is State.OTHER for each in found.completers))
 
 
 def uninstall(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """Raises: as `install`."""
-    found, dry = _found(words, around), _dry(args)
+    found, dry = _found(words, around), is_dry(args)
     there = [each for each in found.completers if each.state in (State.LINK, State.DANGLING)]
     said = []
     for each in there:
         if not dry:
-            _done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is done at once)
-        said.append(f"{_would(dry, 'remove', 'removed')} {each.path}")
+            done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is done at once)
+        said.append(f"{would(dry, 'remove', 'removed')} {each.path}")
     return _answer(said or [f"nothing to remove: there is no link of this tool in {found.folder}"], False)
 
 
@@ -249,7 +252,7 @@ def _printing(script: str) -> Callable[[argparse.Namespace, Sequence[str], Surro
     return show
 
 
-def _dry(args: argparse.Namespace) -> bool:
+def is_dry(args: argparse.Namespace) -> bool:
     if args.dry == "server":
         raise UsageError("--dry-run=server asks a server, and links lie on this machine", "Give --dry-run alone.")
     return str(args.dry) != "none"
@@ -260,7 +263,17 @@ def _no_words(words: Sequence[str]) -> None:
         raise UsageError(f"{words[0]!r} is not understood: it is about all programs of this tool", "Name nothing.")
 
 
-def _found(words: Sequence[str], around: Surroundings) -> Installed:
+def located(words: Sequence[str], around: Surroundings) -> tuple[Path, list[str]]:
+    """The folder of this program, and what is to be said where kubectl does not find it there.
+
+    Raises:
+        UsageError: there are words, or it is not known where the program was found.
+    """
+    folder = _folder(words, around)
+    return folder, [] if on_path(folder, around.environ) else [_off(folder)]
+
+
+def _folder(words: Sequence[str], around: Surroundings) -> Path:
     _no_words(words)
     folder = folder_of(sys.argv[0], around.environ)
     if folder is None:
@@ -268,6 +281,11 @@ def _found(words: Sequence[str], around: Surroundings) -> Installed:
             "it is not known where this program was found: no kubectl-eksdoc lies on PATH",
             "Install it with pip or krew, and add its folder to PATH.",
         )
+    return folder
+
+
+def _found(words: Sequence[str], around: Surroundings) -> Installed:
+    folder = _folder(words, around)
     try:
         return installed_in(folder, around.environ)
     except OSError as error:
@@ -277,18 +295,18 @@ def _found(words: Sequence[str], around: Surroundings) -> Installed:
 def _made(each: Completer, dry: bool) -> str:
     if each.state is State.MISSING:
         if not dry:
-            _done(lambda: link(each), f"make {each.path}")
-        return f"{_would(dry, 'make', 'made')} {each.path} -> {each.target}"
+            done(lambda: link(each), f"make {each.path}")
+        return f"{would(dry, 'make', 'made')} {each.path} -> {each.target}"
     if each.state is State.OTHER:
         return f"left alone: {each.path} is something else; move it away, and install again"
     return f"there already: {each.path}{' (a script, as pip installs it)' if each.state is State.SCRIPT else ''}"
 
 
-def _would(dry: bool, do: str, done: str) -> str:
+def would(dry: bool, do: str, done: str) -> str:
     return f"would {do}" if dry else done
 
 
-def _done(do: Callable[[], None], what: str) -> None:
+def done(do: Callable[[], None], what: str) -> None:
     try:
         do()
     except OSError as error:
@@ -308,7 +326,11 @@ def _stands(each: Completer) -> str:
 
 
 def _path(found: Installed) -> list[str]:
-    return [] if found.on_path else [f"{found.folder} is not on PATH, so kubectl does not find what lies there"]
+    return [] if found.on_path else [_off(found.folder)]
+
+
+def _off(folder: Path) -> str:
+    return f"{folder} is not on PATH, so kubectl does not find what lies there"
 
 
 def _answer(lines: Sequence[str], fails: bool) -> Answer:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.cli.options import GlobalOptions
@@ -160,6 +160,8 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
         as_lines = options.output in ("table", "wide")
         placed(docs, ground, (lambda line: around.say(f"{line}\n")) if as_lines else around.note, away)
     except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
         raise rights.explained(error, ready.command) from error
     for line in ready.manifests.rows:
         around.note(line)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, streams
-from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, called_as
+from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, command_line
 from kubectl_eksdoc.cli.commands import leads_to, tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
@@ -23,8 +23,7 @@ __all__ = ["main", "run", "tree"]
 
 def main() -> int:
     """Run this process's command line; returns the exit code."""
-    called = called_as(sys.argv[0])
-    argv = [*called.before, *sys.argv[1:]]
+    called, argv = command_line(sys.argv)
     if argv[:1] == [COMPLETE]:
         from kubectl_eksdoc.cli.completing.command import main as complete
 

@@ -21,6 +21,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     together,
 )
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
@@ -37,8 +38,7 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod
 
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
-KUBE_PROXY = Named("v1", "ConfigMap", SYSTEM, "kube-proxy-config")
-"""As EKS calls it."""
+KUBE_PROXY = kube_proxy.CONFIG
 
 PROPORTIONAL = tuple(
     Named("apps/v1", "Deployment", SYSTEM, name)

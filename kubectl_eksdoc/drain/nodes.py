@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import lru_cache
 
 from kubectl_eksdoc.drain.policy import Targeting
@@ -16,6 +17,7 @@ from kubectl_eksdoc.model.commands import kubectl, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
 from kubectl_eksdoc.model.kinds import PODS
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.versions import Version, parse
 
 MAX_EVIDENCE = 12
 VALID = Remedy("Make the dump again with kubectl: an API server stores no object that is not valid.")
@@ -151,6 +153,29 @@ def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = (
             "see what there is: kubectl get nodes --show-labels",
         )
     return tuple(sorted(chosen, key=lambda node: natural(node.name)))
+
+
+def behind(nodes: Iterable[Node], server: str) -> frozenset[str]:
+    """Those whose kubelet is of an older minor version than the control plane's; none where that is not known."""
+    version = parse(server)
+    if version is None:
+        return frozenset()
+    minor = Version(version.major, version.minor)
+    return frozenset(node.name for node in nodes if node.kubelet and node.kubelet.older_than(minor))
+
+
+IMAGE = "eks.amazonaws.com/nodegroup-image"
+"""The AMI of a managed node group's node."""
+
+
+def older_images(nodes: Iterable[Node]) -> frozenset[str]:
+    """Those that are not made from the AMI of their group's youngest node."""
+    youngest: dict[str, tuple[datetime, str]] = {}
+    known = [(n.name, n.group, n.created_at, n.labels[IMAGE]) for n in nodes if n.group and IMAGE in n.labels]
+    for _, group, created, image in known:
+        if created is not None and (group not in youngest or created > youngest[group][0]):
+            youngest[group] = created, image
+    return frozenset(name for name, group, _, image in known if group in youngest and image != youngest[group][1])
 
 
 def _matches(node: Node, targeting: Targeting) -> bool:

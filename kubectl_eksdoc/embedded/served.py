@@ -40,13 +40,22 @@ def api_of(
     plane = loaded.plane
     dns = AskedDns(plane, speed)
     (troubled or plane).start(WithProbes(pace, dns), every_controller)
-    said = observed.identity.server_version
-    build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
+    said = version_of(observed)
+    build = Build(git_version=said) if said else Build()
     resolvers = Resolvers(plane)
     logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
     return Api(
         plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer, note=note), Scaled(monotonic, speed)
     )
+
+
+def version_of(observed: Cluster) -> str:
+    """Of the API server, "" where nothing tells it. In a dump nothing does: then the newest kubelet has it, which is
+    never newer."""
+    kubelets = [(node.kubelet, node.kubelet_text) for node in observed.nodes if node.kubelet is not None]
+    newest = max(kubelets, key=lambda each: each[0])[1] if kubelets else ""
+    said = observed.identity.server_version
+    return whole(said if versions.parse(said) is not None else newest)
 
 
 def whole(version: str) -> str:

@@ -67,7 +67,7 @@ def installed_in(folder: Path, environ: Mapping[str, str]) -> Installed:
     linked = {match[1] for name in names if (match := _LINKED.match(name)) and match[1] not in programs}
     completers = [_completer(folder, plugin, program, environ) for plugin, program in programs.items()]
     completers += [_completer(folder, plugin, "", environ) for plugin in sorted(linked)]
-    return Installed(folder, _on_path(folder, environ), tuple(completers))
+    return Installed(folder, on_path(folder, environ), tuple(completers))
 
 
 def link(completer: Completer) -> None:
@@ -96,19 +96,19 @@ def _state(path: Path, plugin: str, program: str) -> State:
     except FileNotFoundError:
         return State.MISSING
     except OSError:  # it is no link
-        return State.SCRIPT if _is_ours(path) else State.OTHER
+        return State.SCRIPT if is_ours(path) else State.OTHER
     if leads not in (f"kubectl-{plugin}", str(path.with_name(f"kubectl-{plugin}"))):
-        return State.SCRIPT if _is_ours(path) else State.OTHER
+        return State.SCRIPT if is_ours(path) else State.OTHER
     return State.LINK if program else State.DANGLING
 
 
-def _is_ours(path: Path) -> bool:
+def is_ours(path: Path) -> bool:
     with suppress(OSError), open(path, "rb") as file:
         content = file.read(_LARGEST)
         return any(mark in content for mark in _MARKS)
     return False
 
 
-def _on_path(folder: Path, environ: Mapping[str, str]) -> bool:
+def on_path(folder: Path, environ: Mapping[str, str]) -> bool:
     folders = filter(None, environ.get("PATH", "").split(os.pathsep))
     return os.path.realpath(folder) in map(os.path.realpath, folders)

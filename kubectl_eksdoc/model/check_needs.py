@@ -28,6 +28,7 @@ class Need(str, Enum):
     RELEASES = "the AMI releases that EKS recommends"
     SUBNETS = "the subnets of the cluster and its node groups"
     QUOTAS = "quotas of the account"
+    PROXY = "the configuration of kube-proxy"
     PLAN_DRAIN = "drain plan"
     PLAN_ADDONS = "addon-diff"
     PLAN_IMDS = "imds-probe"

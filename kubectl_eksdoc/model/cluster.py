@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timezone
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.api_usage import ApiService, Definition, KindTold, Release
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import SaidOptions
-from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.changes import ChangesTold
-from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
-from kubectl_eksdoc.model.nodes import Node
-from kubectl_eksdoc.model.pods import LogOf, Pod
-from kubectl_eksdoc.model.selectors import Labels
-from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload
+
+if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
+    from kubectl_eksdoc.model.api_objects import Doc, Named
+    from kubectl_eksdoc.model.api_usage import ApiService, Definition, KindTold, Release
+    from kubectl_eksdoc.model.budgets import Budget
+    from kubectl_eksdoc.model.interruption import SpotEvent
+    from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
+    from kubectl_eksdoc.model.nodes import Node
+    from kubectl_eksdoc.model.pods import LogOf, Pod
+    from kubectl_eksdoc.model.selectors import Labels
+    from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+    from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload
 
 _TOLD = 3
 """Objects that are not valid and named in what is said of their kind."""
+
+
+NO_TIME = datetime.fromtimestamp(0, timezone.utc)
+"""When a dump was taken of which no object tells a time."""
 
 
 class Source(str, Enum):

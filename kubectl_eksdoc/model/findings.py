@@ -59,7 +59,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`missing` names the permission, kind or fact an UNKNOWN lacks."""
+    """`missing` names the permission, kind or fact an UNKNOWN lacks. `root_cause`: what it comes from, None where that
+    is its subject."""
 
     code: Code
     severity: Severity
@@ -69,6 +70,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     remedy: tuple[Remedy, ...] = ()
     missing: str = ""
+    root_cause: Subject | None = None
 
     @staticmethod
     def of(
@@ -79,6 +81,7 @@ class Finding:
         *,
         severity: Severity | None = None,
         remedy: tuple[Remedy, ...] = (),
+        root_cause: Subject | None = None,
         **values: object,
     ) -> Finding:
         """By its record (`knowledge/findings.json`). `text`: a code, behind a slash which of its texts where it has
@@ -100,7 +103,8 @@ class Finding:
         )
         message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
         code = Code.of(text.partition("/")[0])
-        return Finding(code, bad, Status(record["status"]), subject, message, evidence, (*own, *remedy), missing)
+        status, remedies = Status(record["status"]), (*own, *remedy)
+        return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause)
 
 
 class _Filled(Formatter):

@@ -109,7 +109,7 @@ def _maker(wanted: Any) -> _Make:
     if type(None) in inner:
         some = _maker(inner[0])
         return lambda told: None if told is None else some(told)
-    return lambda told: _checked(wanted, told)
+    return lambda told: _checked(get_origin(wanted) or wanted, told)
 
 
 def _checked(wanted: type[Any], told: Any) -> Any:

@@ -50,7 +50,9 @@ class Facts:
     """Turns the objects of the catalogue's kinds into facts, sharing what they have in common."""
 
     def __init__(self) -> None:
-        self._share = Sharing()
+        # Imported late: documents alone must not pay for the forms of all kinds.
+
+        self._share, self._kinds = Sharing(), BY_RESOURCE
         self._decoders: dict[Resource, Callable[[bytes], Any]] = {
             resource: msgspec.json.Decoder(kind.form).decode for resource, kind in BY_RESOURCE.items()
         }
@@ -62,7 +64,7 @@ class Facts:
             NoSuchObject: it is none of `resource`; the message says where it differs.
         """
         try:
-            found, _ = BY_RESOURCE[resource].project(self._decoders[resource](raw), self._share)
+            found, _ = self._kinds[resource].project(self._decoders[resource](raw), self._share)
         except (msgspec.MsgspecError, RawError) as error:
             raise NoSuchObject(str(error)) from error
         return found

@@ -16,6 +16,7 @@ from kubectl_eksdoc.errors import (
 from kubectl_eksdoc.model.whereabouts import Whereabouts
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, sentences
+from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.sheet import Line
 
@@ -64,5 +65,5 @@ def head(model: Model, what: str, now: datetime) -> str:
     return f"eksdoc  ✗ {what} ({model.reads.tried(now)})"
 
 
-def foot(model: Model, now: datetime) -> str:
-    return "  ".join(f"{key.split()[0]} {does.split(',')[0]}" for key, does in keys(model, now))
+def foot(model: Model, now: datetime) -> tuple[Hint, ...]:
+    return tuple(Hint(key.split()[0], does.split(",")[0]) for key, does in keys(model, now))

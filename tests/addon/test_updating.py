@@ -374,5 +374,11 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
     update=Updates("v1.12.0-eksbuild.1", "NONE", None),
     as_asked=True,
 )
+@example(history=[], update=Updates("v1.14.0-eksbuild.1", "NONE", None), as_asked=False)
+@example(  # the API server gives what a version drops its default
+    history=[Updates("v1.19.5-eksbuild.1", "NONE", '{"env":{"ENABLE_POD_ENI":"true"}}')],
+    update=Updates("v1.11.0-eksbuild.1", "NONE", None),
+    as_asked=False,
+)
 def test_nothing_is_other_than_predicted(history: list[Step], update: Updates, as_asked: bool) -> None:
     check(history, update, as_asked)

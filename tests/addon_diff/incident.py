@@ -7,6 +7,9 @@ from functools import cache
 
 from kubectl_eksdoc.addon_diff.expected import EKS
 from kubectl_eksdoc.addon_diff.facts import OfVersion
+from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.manifests import built, manifests
+from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.addon_diff.schema.paths import paths
 from kubectl_eksdoc.aws.charts import chart_defaults
@@ -14,9 +17,10 @@ from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.kubernetes.api.ownership.entries import read
 from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
+from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, named
 from kubectl_eksdoc.model.asked import Unknown
 from tests.raw_facts import DATA, recorded
 
@@ -58,9 +62,20 @@ def rich() -> Doc:
         "volumes": [{"name": "xtables-lock", "hostPath": {"path": "/run/xtables.lock"}}],
     }
     mine = kept(live, read(live)[EKS].fields, SCHEMA.root)
-    made = apply(live, merged({**_daemon_set({}), **mine}, _daemon_set(pod), SCHEMA.root), "eks", True, NOW, SCHEMA)
+    whole = merged(merged({**_daemon_set({}), **mine}, _lacking(live), SCHEMA.root), _daemon_set(pod), SCHEMA.root)
+    made = apply(live, whole, "eks", True, NOW, SCHEMA)
     assert isinstance(made, Applied)
     return made.doc
+
+
+def _lacking(live: Doc) -> Doc:
+    """What v1.12.0's manifest has besides; EKS's schema of that version has no ``init``."""
+    known = manifests("vpc-cni", "v1.12.0", "v1.12.0", True)
+    assert known is not None
+    values = known.now.of(named(live))
+    there = {path: value_at(live, path, SCHEMA.root) for path in values}
+    first = field_step("initContainers")
+    return built({path: values[path] for path in values if there[path] == MISSING and first not in path})
 
 
 @cache

@@ -18,7 +18,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.api_objects import with_value as with_at
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.codes import Code
@@ -48,7 +48,7 @@ UNREAD = Unknown("forbidden", "get daemonsets.apps")
 def facts(**more: Any) -> AddonFacts:
     given: dict[str, Any] = {
         "cluster": CLUSTER,
-        "addon": Addon("vpc-cni", "v1.12.0-eksbuild.1", "ACTIVE"),
+        "addon": Addon("vpc-cni", more.get("now", version("v1.12.0")).version, "ACTIVE"),
         "now": version("v1.12.0"),
         "target": version("v1.15.1"),
         "values": {},
@@ -235,6 +235,15 @@ def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
 
 
+def test_a_corefile_that_somebody_wrote_is_reset_where_eks_has_the_object() -> None:
+    """Its labels are EKS's still, so that its manifest holds for it."""
+    labelled = with_at(COREFILE, ("metadata", "labels"), {"k8s-app": "kube-dns"})
+    live = edited(labelled, ("data", "Corefile"), ".:53 { ready }")
+    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    (lost,) = found(plan, Code.of("addon-field-reset"))
+    assert "Corefile" in lost.message and (lost.severity, lost.status) == (Severity.CRITICAL, Status.FAIL)
+
+
 def test_replicas_that_an_autoscaler_set_never_pass() -> None:
     deployment = {**COREFILE, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
     del deployment["data"]
@@ -284,8 +293,10 @@ def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
     """Of a version that is newer than the table, with a schema that has the field."""
     newer = OfVersion("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)
     plan = planned(facts(objects=(a_persons(),), target=newer), Asked(Mode.OVERWRITE))
-    unknown = [change for change in plan.changes if change.fate(Mode.OVERWRITE) is Fate.UNKNOWN]
-    assert {change.config for change in unknown} == {EARLY_DEMUX, POD_ENI}
+    unknown = [change for change in plan.changes if change.config in (EARLY_DEMUX, POD_ENI)]
+    assert {each.confidence(Mode.OVERWRITE) for each in unknown} == {Confidence.LOW}
+    assert {each.status for each in found(plan, Code.of("addon-field-unknown"))} == {Status.UNKNOWN}
+    assert not found(plan, Code.of("addon-field-reset"))
     assert next(change for change in unknown if change.config == EARLY_DEMUX).expands
     way = plan.way_out
     assert way is not None and way.values == WANTED

@@ -182,7 +182,8 @@ def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
 def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
     """Its amiType may still be that, and then EKS has no AMI to give it."""
     mixed = [a_node("a", version="v1.32.1-eks-1"), a_node("b", version=NEW, os_image=AL2023)]
-    assert "Amazon Linux 2" in the_step(with_nodes(*mixed), "Make a new group beside blue").why
+    why = the_step(with_nodes(*mixed), "Make a new group beside blue").why
+    assert "Amazon Linux 2" in why and "AWS CLI 2" in why
 
 
 def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> None:

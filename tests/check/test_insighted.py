@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.insights import (
     ERROR,
     MISCONFIGURATION,
@@ -15,7 +16,8 @@ from kubectl_eksdoc.model.aws.insights import (
 )
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from tests.builders import a_node
 from tests.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
 
 ALL = (
@@ -123,3 +125,21 @@ def test_a_misconfiguration_blocks_no_step() -> None:
     found = one(given, Code.of("insight-misconfiguration"))
     assert str(found.subject) == "No logs" and found.severity is Severity.MEDIUM
     assert not find(given, Code.of("insight-error"))
+
+
+@pytest.mark.parametrize(
+    ("detail", "cause"),
+    [
+        (CALLS, Subject("API", "x/v1beta1")),
+        (InsightDetail(misfits=(Misfit("coredns"),)), Subject("Addon", "coredns")),
+        (InsightDetail(misfits=(Misfit("coredns"), Misfit("vpc-cni"))), None),
+        (InsightDetail(resources=("nodes/blue-1", "nodes/blue-2")), Subject("Nodegroup", "blue")),
+        (InsightDetail(resources=("nodes/blue-1", "nodes/spot")), None),
+        (InsightDetail(resources=("nodes/blue-1", "nodes/gone")), None),
+        (DENIED, None),
+    ],
+)
+def test_what_names_one_thing_comes_from_that(detail: InsightDetail | Unknown, cause: Subject | None) -> None:
+    nodes = [a_node("blue-1"), a_node("blue-2"), a_node("spot", group="")]
+    given = facts(told(insights=(an_insight(status=ERROR, detail=detail),)), nodes=nodes)
+    assert one(given, Code.of("insight-error")).root_cause == cause

@@ -10,6 +10,7 @@ from kubectl_eksdoc.amazon.upgrades.gotchas import RELEASE_NOTES
 from kubectl_eksdoc.check.checks.noted import JUDGED_ELSEWHERE
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from tests.builders import a_node
@@ -38,6 +39,26 @@ def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> Non
     told = notes(healthy(now="1.34", target="1.35"))["1.35 ipvs-deprecated"]
     assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
     assert any("kube-proxy-config" in each for each in told.evidence)
+
+
+@pytest.mark.parametrize(
+    ("config", "status"),
+    [("mode: ipvs\nipvs: {}", Status.FAIL), ('mode: "iptables"', None), ("kind: KubeProxyConfiguration", None)],
+)
+def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) -> None:
+    facts = replace(healthy(now="1.34", target="1.35"), proxy={"data": {"config": config}})
+    told = notes(facts).get("1.35 ipvs-deprecated")
+    assert (None if told is None else told.status) is status
+    if told is not None:
+        assert told.evidence[0] == "ConfigMap kube-system/kube-proxy-config has mode ipvs"
+
+
+def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
+    for proxy in (Unknown("it is forbidden", "get configmaps"), Absent("it is not there"), {"data": {}}):
+        told = notes(replace(healthy(now="1.34", target="1.35"), proxy=proxy))["1.35 ipvs-deprecated"]
+        assert told.status is Status.UNKNOWN
+    with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy={"data": {"config": "mode: ipvs"}}))
+    assert with_other_names["1.25 aws-auth-braces"].status is Status.UNKNOWN, "another ConfigMap"
 
 
 def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:

@@ -19,17 +19,23 @@ from tests.contracts.source import PACKAGE, ROOT
 
 BUILDER = (70, 1)  # of setuptools, as the test extra asks for
 NOT_OURS = (".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "out", ".*_cache", ".hypothesis")
-TOPS = (".ci", ".krew", "bench", "completions", "docs", "kubectl_eksdoc", "plugins", "tests", "tools")
+TOPS = (".ci", ".github", ".krew", "bench", "completions", "docs", "kubectl_eksdoc", "plugins", "tests", "tools")
 SINGLE = (
     ".dockerignore",
+    ".editorconfig",
     ".gitignore",
+    ".pre-commit-config.yaml",
+    ".pre-commit-hooks.yaml",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "Dockerfile",
     "LICENSE",
     "MANIFEST.in",
     "Makefile",
     "README.md",
+    "SECURITY.md",
+    "action.yml",
     "constraints.txt",
     "plugins.yaml",
     "pyproject.toml",
@@ -76,7 +82,7 @@ def _held(top: Path) -> set[str]:
 
 def _generated(path: Path) -> bool:
     inside = path.relative_to(ROOT)
-    hidden = any(part.startswith(".") and part not in (".ci", ".krew") for part in inside.parts[:-1])
+    hidden = any(part.startswith(".") and part not in (".ci", ".github", ".krew") for part in inside.parts[:-1])
     return hidden or "__pycache__" in inside.parts or inside.parts[:2] == ("bench", "out")
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.contracts.source import PACKAGE, files, name, text
 
 MAKER = PACKAGE / "model" / "findings.py"
-OTHERS = {"severity", "remedy"}
+OTHERS = {"severity", "remedy", "root_cause"}
 """What `Finding.of` is given by name besides the values of its texts."""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import needed
+from tools.krew import lock
 from tools.krew.build import archive_name, built
 from tools.krew.platforms import MACHINES
 from tools.krew.tree import ROOT
@@ -18,11 +19,11 @@ from tools.krew.wheels import Unfetched, Wheels
 def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """By the names of their machines. Several processes test: the first one builds, the others wait for it."""
     top = tmp_path_factory.getbasetemp()
-    top = top.parent if top.name.startswith("popen-") else top
-    with (top / "krew.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    top = top.parent if top.name.startswith("worker-") else top
+    with (top / "krew.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
         found = {machine.name: top / archive_name(machine) for machine in MACHINES}
-        wheels = Wheels(ROOT / "build" / "krew" / "wheels")
+        wheels = Wheels(ROOT / "build" / "krew" / "wheels", locked=lock.read())
         for machine in MACHINES:
             if not found[machine.name].exists():
                 try:

@@ -16,10 +16,17 @@ from pathlib import Path
 _SAY = "import sys; print(sys.implementation.name, *sys.version_info[:2])"
 
 
-def install(archive: bytes, home: Path, name: str, program: str) -> Path:
+def upgrade(archive: bytes, home: Path, name: str, program: str) -> Path:
+    """The new version is installed and linked, and then the old one removed (internal/installation/upgrade.go)."""
+    link = install(archive, home, name, program, "v1")
+    shutil.rmtree(home / "store" / name / "v0")
+    return link
+
+
+def install(archive: bytes, home: Path, name: str, program: str, version: str = "v0") -> Path:
     """Unpacked into the store of `home`, and linked; the link. What krew refuses is refused."""
     assert archive.startswith(b"\x1f\x8b\x08")
-    store = home / "store" / name / "v0"
+    store = home / "store" / name / version
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
         for entry in tar:
             assert ".." not in entry.name and not entry.name.startswith(("/", "\\")), entry.name
@@ -37,10 +44,12 @@ def install(archive: bytes, home: Path, name: str, program: str) -> Path:
 
 
 def link(home: Path, name: str, program: Path) -> Path:
-    """``kubectl-eksdoc_drain`` of ``eksdoc-drain``."""
+    """``kubectl-eksdoc_drain`` of ``eksdoc-drain``. A link is replaced; any other file there is an error."""
     assert program.exists()
     found = home / "bin" / f"kubectl-{name.replace('-', '_')}"
     found.parent.mkdir(parents=True, exist_ok=True)
+    if found.is_symlink():
+        found.unlink()
     found.symlink_to(program)
     return found
 

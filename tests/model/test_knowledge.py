@@ -12,12 +12,14 @@ from typing import Any, get_type_hints
 import pytest
 
 from kubectl_eksdoc.addon_diff.effects import Effect
+from kubectl_eksdoc.addon_diff.manifests import Manifest
 from kubectl_eksdoc.addon_diff.rendering import Applied
 from kubectl_eksdoc.addon_diff.terraform.leaving import Loss
 from kubectl_eksdoc.amazon.upgrades.addon_needs import Need, Table
 from kubectl_eksdoc.amazon.upgrades.amis import Amis
 from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
 from kubectl_eksdoc.amazon.upgrades.conversions import ByHand
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
 from kubectl_eksdoc.amazon.upgrades.gotchas import Gotcha
 from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
 from kubectl_eksdoc.amazon.upgrades.software import Software
@@ -42,9 +44,11 @@ class Subject:
 
 
 SUBJECTS = {
+    "addon_manifests": Subject(Manifest, ("addon", "version")),
     "amis": Subject(Amis, ("family",)),
     "metadata_log_lines": Subject(LogLine, ("text",)),
     "calendar": Subject(CalendarRow, ("version",)),
+    "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
     "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
     "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
     "coredns_log_lines": Subject(shutdown.Symptom, ("parts",)),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, strays, until_dashes
 from tools import documents, examples
@@ -73,6 +74,7 @@ FOREIGN = {
     *("--annotate-nodes", "--taint-node", "--interruption-queue", "--aws-region", "--aws-vpc-id"),  # controllers'
     *("--show-managed-fields", "--server-side", "--raw", "--manifest", "--archive", "--undo"),  # kubectl, krew
     *("--parallel", "--reuse-values", "--name"),  # eksctl, helm, aws
+    *("--require-hashes",),  # pip
 }
 _SPAN, _FLAG = re.compile(r"`([^`\n]+)`"), re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
@@ -135,7 +137,8 @@ def test_they_are_found() -> None:
 def test_an_example_shows_what_it_ran() -> None:
     text = "<!-- run: kubectl eksdoc --version -->\nold\n<!-- end run -->\n"
     assert examples.filled(text) == (
-        "<!-- run: kubectl eksdoc --version -->\n```console\n$ kubectl eksdoc --version\nkubectl eksdoc 0.1.0\n```\n"
+        "<!-- run: kubectl eksdoc --version -->\n```console\n$ kubectl eksdoc --version\n"
+        f"kubectl eksdoc {__version__}\n```\n"
         "<!-- end run -->\n"
     )
 

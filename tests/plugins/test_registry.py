@@ -111,12 +111,13 @@ def test_a_template_becomes_a_manifest_once_the_bot_has_filled_it_in(plugin: Plu
         lines.append(line.replace("{{ .TagName }}", "v1.2.3"))
     found = yaml_of("\n".join(lines))
     assert found["metadata"]["name"] == plugin.name and found["spec"]["version"] == "v1.2.3"
+    archive = "kubectl-eksdoc-entry_v1.2.3" if plugin.command else "kubectl-eksdoc_v1.2.3_{}_{}"
     wanted = [
         {
             "selector": {"matchLabels": {"os": each.os, "arch": each.arch}},
-            "uri": f"{REGISTRY.homepage}/releases/download/v1.2.3/kubectl-eksdoc_v1.2.3_{each.os}_{each.arch}.tar.gz",
+            "uri": f"{REGISTRY.homepage}/releases/download/v1.2.3/{archive.format(each.os, each.arch)}.tar.gz",
             "sha256": "ab" * 32,
-            "bin": "kubectl-eksdoc",
+            "bin": "kubectl-eksdoc-entry" if plugin.command else "kubectl-eksdoc",
         }
         for each in REGISTRY.platforms
     ]

@@ -131,7 +131,7 @@ async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> No
     while app.screen is not screen:
         app.pop_screen()
     await _tidy(pilot, size)
-    screen._marking, screen._range_from, screen._head = False, None, ""
+    screen._marking, screen._range_from = False, None
     for line in screen.query(AskLine):
         line.display = False
     for table in screen.query(LineTable):

@@ -100,7 +100,8 @@ def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
 
 
 def test_blockers_come_first_and_all_of_them() -> None:
-    groups = budgets.groups_of(VIEW)
-    assert sum(len(group.findings) for group in groups) == len(VIEW.findings)
-    signs = [text_of(budgets.blockers_sheet(groups).cells(str(at))[0])[0] for at in range(len(groups))]
+    rows = budgets.to_do(VIEW)
+    assert sum(len(group.findings) for row in rows for group in row.groups) == len(VIEW.findings)
+    sheet = budgets.blockers_sheet(rows, CLUSTER.observed_at)
+    signs = [text_of(sheet.cells(key)[0])[0] for key in sheet.keys]
     assert signs == sorted(signs, key="✗?!".index)

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools import from_registry, registry
+from tools.krew import lock
 from tools.krew.contents import NotPure
 from tools.krew.lint.archives import read_archive
 from tools.krew.lint.command import lint, page
 from tools.krew.lint.unpacking import of_archive
 from tools.krew.packing import packed
 from tools.krew.platforms import MACHINES, Machine
-from tools.krew.tree import LAUNCHER, ROOT, Clash, of_machine
+from tools.krew.tree import ENTRY, LAUNCHER, ROOT, Clash, of_entry, of_machine
 from tools.krew.wheels import Unfetched, Wheels
 
 MOST_BYTES = 12_000_000
@@ -28,6 +29,13 @@ def archive_name(machine: Machine) -> str:
     return registry.read().archive_of(from_registry.VERSION, registry.Platform(machine.os, machine.arch))
 
 
+def entry_archive(into: Path) -> tuple[Path, str]:
+    """That of the plugins that stand for one command, and its checksum. Raises Refused: it breaks a rule of krew."""
+    known = registry.read()
+    (name,) = {known.archive_of(from_registry.VERSION, each, known.plugins[1]) for each in known.platforms}
+    return _written(into / name, packed(of_entry(), ENTRY))
+
+
 def built(machine: Machine, wheels: Wheels, into: Path) -> tuple[Path, str]:
     """The archive of that machine, and its checksum.
 
@@ -35,8 +43,10 @@ def built(machine: Machine, wheels: Wheels, into: Path) -> tuple[Path, str]:
         Refused: it is too large, or breaks a rule of krew.
         Unfetched, NotPure, Clash, ValueError: as `of_machine`.
     """
-    content = packed(of_machine(machine, wheels), LAUNCHER)
-    path = into / archive_name(machine)
+    return _written(into / archive_name(machine), packed(of_machine(machine, wheels), LAUNCHER))
+
+
+def _written(path: Path, content: bytes) -> tuple[Path, str]:
     path.write_bytes(content)
     if len(content) > MOST_BYTES:
         raise Refused(f"{path.name} has {len(content):,} bytes, and may have {MOST_BYTES:,}")
@@ -57,12 +67,13 @@ def indexed(archives: Mapping[str, str], into: Path) -> Iterator[Path]:
     known = registry.read()
     version = from_registry.VERSION
     by_name = {Path(path).name: sha256 for path, sha256 in archives.items()}
-    uris = {known.uri_of(version, each): by_name[known.archive_of(version, each)] for each in known.platforms}
     for plugin in known.plugins:
         if plugin.krew:
+            names = {known.uri_of(version, p, plugin): known.archive_of(version, p, plugin) for p in known.platforms}
+            uris = {uri: by_name[name] for uri, name in names.items()}
             path = into / f"{plugin.name}.yaml"
             path.write_text(from_registry.manifest(plugin, known, uris), encoding="utf-8")
-            _lint(path, archives)
+            _lint(path, [archive for archive in archives if Path(archive).name in names.values()])
             yield path
 
 
@@ -79,11 +90,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--wheels", type=Path, default=ROOT / "build" / "krew" / "wheels", help="where wheels are kept")
     args = parser.parse_args(argv)
     args.into.mkdir(parents=True, exist_ok=True)
-    wheels = Wheels(args.wheels)
+    wheels = Wheels(args.wheels, locked=lock.read())
     archives: dict[str, str] = {}
     try:
-        for machine in MACHINES:
-            path, sha256 = built(machine, wheels, args.into)
+        made = (*(built(machine, wheels, args.into) for machine in MACHINES), entry_archive(args.into))
+        for path, sha256 in made:
             print(f"{sha256}  {path.name}  {path.stat().st_size:,} bytes")
             archives[str(path)] = sha256
         for written in indexed(archives, args.index):

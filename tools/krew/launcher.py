@@ -97,6 +97,28 @@ def cache_folder():  # type: () -> str
     return os.path.join(top, "kubectl-eksdoc", "pycache") if os.path.isabs(top) else ""
 
 
+def prune(cache):  # type: (str) -> None
+    """Remove the byte code of versions that krew has removed: looked for in the first run of each version. krew keeps a
+    version in store/PLUGIN/VERSION, and the cache has byte code below the whole path of its source."""
+    root = os.path.dirname(LIB)
+    if not cache or os.path.isdir(cache + root):
+        return
+    import shutil
+
+    store = os.path.dirname(os.path.dirname(root))
+    for plugin in listed(cache + store):
+        for version in listed(os.path.join(cache + store, plugin)):
+            if not os.path.exists(os.path.join(store, plugin, version)):
+                shutil.rmtree(os.path.join(cache + store, plugin, version), ignore_errors=True)
+
+
+def listed(folder):  # type: (str) -> list[str]
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def refuse():  # type: () -> None
     """Say why, but not into a line that somebody is typing."""
     name = os.path.basename(sys.argv[0])
@@ -124,7 +146,9 @@ def main():  # type: () -> None
         run_with_another()
         refuse()
     if not os.environ.get("PYTHONDONTWRITEBYTECODE") and sys.pycache_prefix is None:
-        sys.pycache_prefix = cache_folder() or None
+        cache = cache_folder()
+        prune(cache)
+        sys.pycache_prefix = cache or None
     here = os.path.dirname(LIB)
     # Before all else, so that what somebody has installed for themselves is not taken in its place.
     sys.path[:] = [LIB] + [place for place in sys.path if place != here]

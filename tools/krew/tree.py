@@ -13,12 +13,14 @@ from tools.krew.wheels import COMPILED, Wheels
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = "kubectl-eksdoc"
+ENTRY = "kubectl-eksdoc-entry"
 LICENCE = "LICENSE"
 LIB = "lib"
 
 _PACKAGE = "kubectl_eksdoc"
 _LAUNCHER = (Path(__file__).with_name("launcher.sh"), Path(__file__).with_name("launcher.py"))
 """One file for two languages, in that order."""
+_ENTRY = Path(__file__).with_name("entry.sh")
 
 
 class Clash(Exception):
@@ -41,6 +43,11 @@ def of_machine(machine: Machine, wheels: Wheels, root: Path = ROOT) -> dict[str,
         _add(files, _of_pin(pin, machine, wheels), str(pin))
     _add(files, {path.relative_to(root).as_posix(): path.read_bytes() for path in _own(root)}, _PACKAGE)
     return files
+
+
+def of_entry(root: Path = ROOT) -> dict[str, bytes]:
+    """What a plugin that stands for one command has: no program of its own."""
+    return {ENTRY: _ENTRY.read_bytes(), LICENCE: (root / LICENCE).read_bytes()}
 
 
 def launcher() -> bytes:

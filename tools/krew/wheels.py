@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tools.krew.lock import Lock, sha256
 from tools.krew.pins import Pin
 from tools.krew.platforms import PYTHONS, Libc, Machine, fits
 
@@ -24,7 +25,7 @@ Fetch = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 
 
 class Unfetched(Exception):
-    """A wheel is not there, and cannot be fetched; the message says which, and why."""
+    """A wheel is not there and cannot be fetched, or is not the one that is expected; the message says why."""
 
 
 def pip(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -33,11 +34,12 @@ def pip(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 class Wheels:
-    """Those in `folder`, and those that are fetched into it."""
+    """Those in `folder`, and those that are fetched into it. `locked`: their checksums; None accepts any."""
 
-    def __init__(self, folder: Path, fetch: Fetch = pip) -> None:
+    def __init__(self, folder: Path, fetch: Fetch = pip, locked: Lock | None = None) -> None:
         self._folder = folder
         self._fetch = fetch
+        self._locked = locked
         folder.mkdir(parents=True, exist_ok=True)
 
     def pure(self, pin: Pin) -> Path:
@@ -62,12 +64,27 @@ class Wheels:
         """One for each CPython and libc. Raises: as `pure`."""
         return [self._of(pin, python, libc) for libc in machine.libcs for python in PYTHONS]
 
+    def every(self, pin: Pin, machines: Sequence[Machine]) -> list[Path]:
+        """All that the archives of `machines` take of it. Raises: as `pure`."""
+        if pin.name != COMPILED:
+            return [self.pure(pin)]
+        return [path for machine in machines for path in self.compiled(pin, machine)]
+
     def _of(self, pin: Pin, python: str, libc: Libc) -> Path:
         # Apple's oldest system is another one for each CPython; pip takes older ones for those of a newer one.
         asked = re.sub(r"^macosx_[0-9_]+?_(?=x|a)", _NEWER_MACOS.asked, libc.asked)
         return self._one(pin, lambda name: fits(name, python, libc), python, asked)
 
     def _one(self, pin: Pin, wanted: Callable[[str], bool], python: str, platform: str) -> Path:
+        path = self._found(pin, wanted, python, platform)
+        if self._locked is not None and sha256(path) not in self._locked.get(str(pin), ()):
+            raise Unfetched(
+                f"{path.name} is not a wheel that tools/krew/requirements.txt names for {pin}: remove {path}, or, "
+                "where constraints.txt was changed, run make lock and read what it changes"
+            )
+        return path
+
+    def _found(self, pin: Pin, wanted: Callable[[str], bool], python: str, platform: str) -> Path:
         found = self._kept(pin, wanted)
         if found is not None:
             return found

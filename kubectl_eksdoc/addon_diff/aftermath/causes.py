@@ -7,13 +7,22 @@ revision that came with no update. Where neither chart nor revisions tell, it is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.aftermath.origins import FROM_THE_BEGINNING, Origin, Past, Writer, had, origin_of
+from kubectl_eksdoc.addon_diff.aftermath.origins import (
+    FROM_THE_BEGINNING,
+    Origin,
+    Past,
+    Writer,
+    had,
+    last_other,
+    origin_of,
+)
 from kubectl_eksdoc.addon_diff.expected import config_of
 from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.manifests import Values
 from kubectl_eksdoc.addon_diff.merging import MISSING, leaves, merged
 from kubectl_eksdoc.addon_diff.rendering import rendered
 from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
@@ -46,7 +55,8 @@ class Because:
 class Around:
     """What surrounds one object's change. `chart`: what the version before the update sets by default; `values_before`
     and `values`: the configuration values that held before it and since. `of_eks`: that version is one of EKS's, and
-    no image of somebody's own."""
+    no image of somebody's own. `manifest`: what the public manifest of that version has there. `gently`: the update was
+    Successful with NONE."""
 
     addon: str
     of: Named
@@ -56,6 +66,8 @@ class Around:
     values_before: Doc | Unknown
     values: Doc | Unknown
     of_eks: bool = True
+    manifest: Values = field(default_factory=dict)
+    gently: bool = False
 
     def config(self, path: Path) -> ConfigPath:
         """Where a field stands in configuration values, () if nowhere by itself."""
@@ -64,6 +76,16 @@ class Around:
 
 def cause_of(path: Path, before: Any, after: Any, around: Around) -> Because:
     """`before` and `after` are its values in the two templates, `MISSING` for nothing."""
+    found = _cause(path, before, after, around)
+    if around.gently and found.cause is Cause.UNKNOWN and MISSING not in (before, after):
+        # What was emptied or removed comes back, and what EKS stops naming goes, with NONE too.
+        return Because(
+            Cause.VERSION, "with NONE, EKS changes no value of a field that another manager owned", Confidence.HIGH
+        )
+    return found
+
+
+def _cause(path: Path, before: Any, after: Any, around: Around) -> Because:
     origin = origin_of(path, around.past, around.schema)
     if is_declared(path, after, around, around.values):
         if before is MISSING or not is_declared(path, after, around, around.values_before):
@@ -79,7 +101,10 @@ def cause_of(path: Path, before: Any, after: Any, around: Around) -> Because:
     if before is MISSING:
         return _added(path, origin, chart, around)
     if chart is None:
-        return _by_origin(origin, around)
+        found = _by_origin(origin, around)
+        if found.cause is Cause.UNKNOWN and around.of_eks and _same(around.manifest.get(path, MISSING), before):
+            return Because(Cause.VERSION, "it was as the manifest of the version before has it", Confidence.MEDIUM)
+        return found
     if chart.cause is Cause.LOST and origin.writer is Writer.SOMEBODY:
         return Because(Cause.LOST, f"{chart.why}, and {origin.told}", Confidence.HIGH)
     if chart.cause is Cause.LOST and origin.writer is Writer.EKS and chart.sure is not Confidence.HIGH:
@@ -169,6 +194,15 @@ def _made(around: Around, values: Doc) -> Mapping[Path, Any]:
 
 def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
+
+
+def base_of(path: Path, before: Any, around: Around) -> Any:
+    """What EKS had applied before somebody set the field to `before`; `MISSING` where that is not known."""
+    if not isinstance(around.chart, Unknown) and around.config(path):
+        values = {} if isinstance(around.values_before, Unknown) else around.values_before
+        return _made(around, merged(around.chart, values).values).get(path, MISSING)
+    earlier = last_other(path, before, around.past, around.schema)
+    return around.manifest.get(path, MISSING) if earlier is MISSING else earlier
 
 
 def _repository(image: Any) -> str:

@@ -46,7 +46,8 @@ class State(str, Enum):
 @dataclass(frozen=True, slots=True)
 class ChangedField:
     """`before` and `after` the update, and `live`; `MISSING` for nothing. `owners` are who has it today; `config`:
-    where it stands in configuration values, () if nowhere."""
+    where it stands in configuration values, () if nowhere. `wanted`: what gives it back now: `before`, or of a list
+    that is one value, `before` merged with what the version itself changed; None where that is not known."""
 
     field: LiveField
     before: Any
@@ -56,6 +57,7 @@ class ChangedField:
     owners: tuple[str, ...]
     config: ConfigPath
     state: State
+    wanted: Any = None
 
     @property
     def lost(self) -> bool:

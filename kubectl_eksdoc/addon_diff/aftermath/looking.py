@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.addon_diff.aftermath.causes import Around, cause_of, is_declared
+from kubectl_eksdoc.addon_diff.aftermath.causes import Around, base_of, cause_of, is_declared
 from kubectl_eksdoc.addon_diff.aftermath.facts import (
     Aftermath,
     ChangedField,
@@ -20,7 +20,7 @@ from kubectl_eksdoc.addon_diff.aftermath.facts import (
 from kubectl_eksdoc.addon_diff.aftermath.judging import judged
 from kubectl_eksdoc.addon_diff.aftermath.origins import Past, in_object
 from kubectl_eksdoc.addon_diff.aftermath.recreating import recreating
-from kubectl_eksdoc.addon_diff.aftermath.restoring import Restoring, restoring
+from kubectl_eksdoc.addon_diff.aftermath.restoring import Restoring, rebased, restoring
 from kubectl_eksdoc.addon_diff.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.addon_diff.aftermath.timeline import Slot, Step, Untold, slots, step_at
 from kubectl_eksdoc.addon_diff.aftermath.unrecorded import unrecorded
@@ -29,9 +29,11 @@ from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.manifests import manifests
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import Judge, plan_update
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model import kinds
@@ -139,9 +141,10 @@ def _templated(live: Doc, facts: PastFacts, update: Update, begun: datetime, ran
         return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
     changes = _changes(live, of, step, found, facts, begun, ran, charts)
     schema = schema_of(of.api_version, of.kind)
-    wanted = {change.field.path: change.before for change in changes if change.missed}
+    missed = {change.field.path: change.wanted for change in changes if change.missed}
+    wanted = {path: value for path, value in missed.items() if value is not None}
     restored = restoring(live, wanted, schema)
-    cannot = tuple(LiveField(of, path) for path in restored.cannot)
+    cannot = tuple(LiveField(of, path) for path in sorted({*restored.cannot, *(missed.keys() - wanted.keys())}))
     return Templated(of, step, changes, restored.patch, cannot, rollout, templates.unreadable), restored
 
 
@@ -164,7 +167,10 @@ def _changes(
     )
     chart = charts(version) if version else Unknown("which version it had before is not known")
     of_eks = "-eksbuild." in version
-    around = Around(facts.now.addon.name, of, schema, past, chart, ran.values_before, ran.values, of_eks)
+    addon = facts.now.addon.name
+    known = manifests(addon, version, version, True)
+    manifest = known.now.of(of) if known is not None and known.exact else {}
+    around = Around(addon, of, schema, past, chart, ran.values_before, ran.values, of_eks, manifest, ran.gently)
     before, after = in_object(step.before.doc), in_object(step.after.doc)
     owners = _owners(live)
     made = []
@@ -184,9 +190,16 @@ def _changes(
                 who,
                 around.config(path),
                 state,
+                _wanted(path, was, became, around),
             )
         )
     return tuple(made)
+
+
+def _wanted(path: Path, was: Any, became: Any, around: Around) -> Any:
+    """What gives it back."""
+    both = isinstance(was, list) and isinstance(became, list)
+    return rebased(base_of(path, was, around), was, became) if both else was
 
 
 def _last(found: Sequence[Slot], step: Step) -> Slot:

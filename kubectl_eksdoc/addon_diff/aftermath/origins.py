@@ -78,6 +78,12 @@ def had(path: Path, past: Past, schema: Schema) -> bool:
     return any(_value(slot, path, schema) is not MISSING for slot in past.slots if slot.template is not None)
 
 
+def last_other(path: Path, value: Any, past: Past, schema: Schema) -> Any:
+    """What stood there before `value` did, `MISSING` where no revision that is kept tells."""
+    _, slot = _came(path, past.slots, schema)
+    return MISSING if slot is None else _value(slot, path, schema)
+
+
 def _came(path: Path, slots: Sequence[Slot], schema: Schema) -> tuple[Slot | None, Slot | None]:
     """The slot since which the value was as it was in the last one, and the one before that; None where a template on
     the way is kept no more, or there is none."""

@@ -1,7 +1,7 @@
 """The patch that gives lost fields back, and nothing else: a strategic merge patch, as ``kubectl patch`` sends it.
 
-``kubectl set env`` does not reach init containers, and ``kubectl rollout undo`` would bring the whole template of
-before back: the old images under an add-on that EKS believes to be of the new version.
+``kubectl rollout undo`` would bring the whole template of before back: the old images under an add-on that EKS believes
+to be of the new version.
 """
 
 from __future__ import annotations
@@ -67,6 +67,32 @@ def restoring(live: Doc, wanted: Mapping[Path, Any], schema: Schema) -> Restorin
             patch, after = longer, tried
             done.append(path)
     return Restoring(patch if done else None, tuple(done), tuple(cannot), after)
+
+
+def rebased(base: Any, theirs: Any, ours: Any) -> Any:
+    """A list that is one value, with what `theirs` changed of `base`, and with what EKS's new `ours` did. None where
+    that is not known: without a base, or where the places of its items matter."""
+    if base == ours:
+        return theirs
+    if (
+        not isinstance(base, list)
+        or not isinstance(theirs, list)
+        or not all(map(_stands_alone, (*base, *theirs, *ours)))
+    ):
+        return None
+    added = [each for each in theirs if each not in base]
+    options = {_option(each) for each in added} - {None}
+    kept = [each for each in ours if (each not in base or each in theirs) and _option(each) not in options]
+    return [*kept, *(each for each in added if each not in kept)]
+
+
+def _stands_alone(item: Any) -> bool:
+    return isinstance(item, dict) or (isinstance(item, str) and item.startswith("-") and "=" in item)
+
+
+def _option(item: Any) -> str | None:
+    """The name of a flag of a command line."""
+    return item.partition("=")[0] if isinstance(item, str) else None
 
 
 def _entry(path: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
@@ -17,7 +18,8 @@ _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 @dataclass(frozen=True, slots=True)
 class Course:
     """`was` and `version`: before the update and since, "" if that is not known. `values_before` and `values` likewise.
-    `begun`: when each update that succeeded began; `whole`: nothing is missing of what EKS lists."""
+    `begun`: when each update that succeeded began; `whole`: nothing is missing of what EKS lists. `gently`: it
+    was asked for with NONE, and succeeded."""
 
     was: str
     version: str
@@ -25,6 +27,7 @@ class Course:
     values: Doc | Unknown
     begun: tuple[datetime, ...]
     whole: bool
+    gently: bool = False
 
 
 def course(update: Update, history: UpdateHistory | Unknown, version_now: str, values_now: Doc | Unknown) -> Course:
@@ -51,7 +54,8 @@ def course(update: Update, history: UpdateHistory | Unknown, version_now: str, v
         version = version_now
     was = next((said for each in reversed(before) if (said := each.parameter(_VERSION))), "")
     begun = tuple(each.begun for each in done if each.begun is not None)
-    return Course(was, version, values_before, values, begun, whole)
+    gently = update.status == _DONE and update.parameter("ResolveConflicts") == Mode.NONE.value
+    return Course(was, version, values_before, values, begun, whole, gently)
 
 
 _NOT_TOLD = Unknown("no update that EKS tells of says which configuration values held then")

@@ -78,18 +78,13 @@ def _sealed(value: Any, digests: Digests, name: str) -> Any:
 
 
 def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
-    """Of the plan of what is sent; `keeps`: fields that its values keep, which that plan need not speak of."""
+    """Of the plan of what is sent, but for what follows the version and is not known in full. `keeps`: fields that its
+    values keep, which that plan need not speak of."""
     mode = plan.asked.mode
     foretold = [
-        Expectation(
-            change.field,
-            change.live,
-            change.fate(mode),
-            MISSING if change.fate(mode) is Fate.UNKNOWN else change.by_mode[mode].value,
-            change.confidence(mode),
-            change.at_risk,
-        )
+        _expectation(change, mode)
         for change in plan.changes
+        if change.exact(mode) or change.fate(mode) is not Fate.FOLLOWS
     ]
     spoken_of = {each.field for each in foretold}
     kept = [
@@ -103,6 +98,13 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
     shared = tuple(field for each in plan.predictions for field in each.shared)
     was = facts.addon.version
     return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared, was)
+
+
+def _expectation(change: FieldChange, mode: Mode) -> Expectation:
+    fate, value = change.fate(mode), change.by_mode[mode].value
+    if fate is Fate.UNKNOWN or not change.exact(mode):
+        fate, value = Fate.UNKNOWN, MISSING
+    return Expectation(change.field, change.live, fate, value, change.confidence(mode), change.at_risk)
 
 
 def to_doc(expected: Expected, key: str) -> Doc:

@@ -116,6 +116,7 @@ def _left_open(change: Change, supposed: Sequence[Supposed]) -> Iterator[Finding
 _OPEN = frozenset(
     (
         Code.of("addon-field-reset"),
+        Code.of("addon-field-changed-in-every-mode"),
         Code.of("addon-field-conflict"),
         Code.of("addon-field-kept"),
         Code.of("addon-ownership-grows"),

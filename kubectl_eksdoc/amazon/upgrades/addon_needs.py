@@ -6,7 +6,7 @@ EKS manages, DescribeAddonVersions tells more than any table here (`amazon.addon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -65,6 +65,11 @@ TABLES = sections(Table, "software", "compatibility")
 _TABLE_OF = {each.name: each for each in TABLES}
 
 
+def _table_of(software: Software, more: Iterable[Table]) -> Table | None:
+    """Of `more` before those of the package."""
+    return next((each for each in more if each.name == software.name), None) or _TABLE_OF.get(software.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """Software `name` must be there, and `at_least` this version (None: any), before the control plane gets
@@ -113,8 +118,9 @@ _SAME_MINOR = Source(
 )
 
 
-def fits(software: Software, version: Version | Unknown, kubernetes: Version) -> Verdict:
-    """Whether that version of it is made for that Kubernetes, by its makers' own table."""
+def fits(software: Software, version: Version | Unknown, kubernetes: Version, more: Sequence[Table] = ()) -> Verdict:
+    """Whether that version of it is made for that Kubernetes, by its makers' own table. `more`: tables that come before
+    those of the package."""
     if isinstance(version, Unknown):
         return Verdict(Fit.UNKNOWN, version.why)
     if software == KUBE_PROXY:
@@ -123,15 +129,15 @@ def fits(software: Software, version: Version | Unknown, kubernetes: Version) ->
         same = minor_of(version) == minor_of(kubernetes)
         why = "its minor is to be that of the control plane"
         return Verdict(Fit.FITS if same else Fit.UNTESTED, f"{why}, it is {in_words(version)}", _SAME_MINOR)
-    table = _TABLE_OF.get(software.name)
+    table = _table_of(software, more)
     if table is None:
         return Verdict(Fit.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
     return _by_table(table, version, kubernetes)
 
 
-def versions_for(software: Software, kubernetes: Sequence[Version]) -> tuple[Version, ...]:
+def versions_for(software: Software, kubernetes: Sequence[Version], more: Sequence[Table] = ()) -> tuple[Version, ...]:
     """The versions of its table that fit all of these, the oldest first; each stands for those up to the next row."""
-    table = _TABLE_OF.get(software.name)
+    table = _table_of(software, more)
     rows = table.rows if table is not None else ()
     return tuple(row.since for row in rows if all(_covers(row, minor_of(each)) for each in kubernetes))
 
@@ -162,7 +168,14 @@ _POLICY = Source("kubernetes.io, Version Skew Policy")
 _GUIDE = Source("EKS user guide, update-cluster")
 
 
-def placed(software: Software, installed: Installed, now: Version, step: Version, nodes: str = "") -> Placed:
+def placed(
+    software: Software,
+    installed: Installed,
+    now: Version,
+    step: Version,
+    nodes: str = "",
+    more: Sequence[Table] = (),
+) -> Placed:
     """Where it stands in the step from `now` to the next minor `step`, after which nodes of the family `nodes` come
     (AL2023; "" for those that are there). Whether a need with `only_if` concerns the cluster, the caller knows."""
     if software == KUBE_PROXY:
@@ -171,7 +184,7 @@ def placed(software: Software, installed: Installed, now: Version, step: Version
     if software == CLUSTER_AUTOSCALER:
         why = "its minor follows that of the control plane"
         return Placed(Place.AFTER_CONTROL_PLANE, why, minor_of(step), _SAME_MINOR)
-    return _by_needs(software, installed, (now, step), nodes) or _by_makers(software, installed, now, step)
+    return _by_needs(software, installed, (now, step), nodes) or _by_makers(software, installed, now, step, more)
 
 
 def _by_needs(software: Software, installed: Installed, step: tuple[Version, Version], nodes: str) -> Placed | None:
@@ -187,10 +200,10 @@ def _by_needs(software: Software, installed: Installed, step: tuple[Version, Ver
     return None
 
 
-def _by_makers(software: Software, installed: Installed, now: Version, step: Version) -> Placed:
+def _by_makers(software: Software, installed: Installed, now: Version, step: Version, more: Sequence[Table]) -> Placed:
     if installed is None:
         return Placed(Place.NO_ORDER, "it is not installed")
-    table = _TABLE_OF.get(software.name)
+    table = _table_of(software, more)
     if table is None:
         if software.addon:
             why = (
@@ -200,15 +213,15 @@ def _by_makers(software: Software, installed: Installed, now: Version, step: Ver
         if any(each.name == software.name for each in NEEDS):
             return Placed(Place.NO_ORDER, "it has what is known to be needed")
         return Placed(Place.UNKNOWN, f"no table of Kubernetes versions is known for {software.name}")
-    then = fits(software, installed, step)
+    then = fits(software, installed, step, more)
     if table.promise is not Promise.SUPPORTED:
         place = Place.NO_ORDER if then.fit is Fit.FITS else Place.NO_PROMISE
         return Placed(place, then.why, None, then.source)
     if then.fit is Fit.UNKNOWN:
         return Placed(Place.UNKNOWN, then.why, None, then.source)
-    newer = () if isinstance(installed, Unknown) else _newer(installed, versions_for(software, (step,)))
+    newer = () if isinstance(installed, Unknown) else _newer(installed, versions_for(software, (step,), more))
     if then.fit is Fit.TOO_OLD and newer:
-        both = tuple(each for each in newer if each in versions_for(software, (now,)))
+        both = tuple(each for each in newer if each in versions_for(software, (now,), more))
         gap = "" if both else f"; no version is made for both {in_words(minor_of(now))} and {in_words(minor_of(step))}"
         return Placed(Place.BEFORE_CONTROL_PLANE, then.why + gap, both[0] if both else None, then.source)
     return Placed(Place.NO_ORDER, then.why, None, then.source)

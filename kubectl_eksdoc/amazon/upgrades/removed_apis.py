@@ -47,6 +47,12 @@ class RemovedApi:
         """An API server has to be told to serve it, and that of EKS is not."""
         return "alpha" in self.version and bool(self.resource)
 
+    def ahead(self, target: Version) -> bool:
+        """Deprecated at `target`, and served there still."""
+        return (
+            self.deprecated is not None and not minor_of(target) < self.deprecated and minor_of(target) < self.removed
+        )
+
     @property
     def planned(self) -> bool:
         """Its removal is announced, not seen."""
@@ -88,16 +94,19 @@ def served(api_version: str, kind: str, kubernetes: Version) -> bool | Unknown:
 
 def gone_on_the_way(now: Version, target: Version) -> tuple[RemovedApi, ...]:
     """All that `now` serves and `target` does not, the first to go first; of `planned` ones that is the plan."""
-    gone = [row for row in ROWS if minor_of(now) < row.removed and not minor_of(target) < row.removed]
+    gone = [row for row in ROWS if goes(row, now, target)]
     return tuple(sorted(gone, key=lambda row: (row.removed.minor, row.api_version, row.kind)))
 
 
 def gone(api_version: str, kind: str, now: Version, target: Version) -> RemovedApi | None:
     """Its row, if it is among those."""
     row = removed_api(api_version, kind)
-    if row is None or not minor_of(now) < row.removed or minor_of(target) < row.removed:
-        return None
-    return row
+    return row if row is not None and goes(row, now, target) else None
+
+
+def goes(row: RemovedApi, now: Version, target: Version) -> bool:
+    """Whether `now` serves it, and `target` does not."""
+    return minor_of(now) < row.removed and not minor_of(target) < row.removed
 
 
 def unread(target: Version) -> Unknown | None:

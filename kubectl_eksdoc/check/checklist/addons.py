@@ -32,7 +32,9 @@ _BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of
 
 _ORDER = (KUBE_PROXY.addon, VPC_CNI.addon, COREDNS.addon)
 _TURN: Mapping[str, str] = {
-    KUBE_PROXY.addon: "it must never be newer than the control plane, so it waited; now it must not fall behind",
+    KUBE_PROXY.addon: "it must never be newer than the control plane, so it waited; now it must not fall behind. The"
+    " EKS user guide updates nodes first, and the policy allows both: in this order new nodes start with it, and its"
+    " pods are replaced once",
     VPC_CNI.addon: "before whatever starts pods: each gets its address from it",
     COREDNS.addon: "after vpc-cni, which gives its new pods their addresses",
 }

@@ -146,7 +146,8 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         )
         why = (
             f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, resources),"
-            " with another name, and an amiType and version of today. The old group is the way back: uncordon its nodes"
+            " with another name, and an amiType and version of today (YAML takes AWS CLI 2). The old group is the way"
+            " back: uncordon its nodes"
             " as long as it is there"
         )
     elif chosen.way is Way.TEMPLATE:

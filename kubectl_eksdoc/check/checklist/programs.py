@@ -49,7 +49,7 @@ def _moves(facts: CheckFacts, there: Sequence[Running], step: Version, place: Pl
         seen.add(key)
         have, now = each.version, facts.way.now
         for to in facts.way.steps or (facts.way.target,):
-            found = placed(each.software, have, now, to)
+            found = placed(each.software, have, now, to, more=facts.tables.compatibility)
             if to == step and found.place is place and not _there(have, found):
                 yield _Move(each, found)
             if found.place in (Place.BEFORE_CONTROL_PLANE, Place.AFTER_CONTROL_PLANE):

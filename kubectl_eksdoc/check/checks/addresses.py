@@ -156,6 +156,7 @@ def _too_few(
         (*map(_free, subnets), sourced("up to two nodes for each zone before one is drained", _SURGE))
         + (() if source is _SURGE else (sourced("how many addresses its pods need", source),)),
         severity=severity,
+        root_cause=Subject("Subnet", subnets[0].id) if len(subnets) == 1 else None,
         number=number(added, "node"),
         value=zone or "a zone",
         what=what,

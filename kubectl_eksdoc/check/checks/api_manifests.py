@@ -10,11 +10,11 @@ from kubectl_eksdoc.amazon.upgrades.conversions import by_hand
 from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, never_had
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.checking import cluster_of, unknown
+from kubectl_eksdoc.check.checks.api_ahead import custom, deprecated
 from kubectl_eksdoc.check.checks.api_rewriting import (
     follows,
-    gone_already,
-    gone_on,
     not_served,
+    of_api,
     rewritten,
     severity,
     sources,
@@ -64,7 +64,7 @@ def _parts(each: Release) -> Iterator[tuple[Manifest, str, str]]:
 
 
 def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
-    """What is gone already; what is unknown `judge_releases` says."""
+    """What is gone already, what goes later, and custom resources; what is unknown `judge_releases` says."""
     releases = facts.api.releases
     for each in () if isinstance(releases, Unknown) else releases:
         for manifest, holds, fails in _parts(each):
@@ -72,6 +72,8 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
                 since = f"which is not served since {in_words(row.removed)}"
                 message = f"{holds} {_objects(row, documents)}, {since}: today {fails}"
                 yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
+        if isinstance(each.manifest, Manifest):
+            yield from _beside(facts, Code.of("api-in-helm"), _release(each), each.manifest)
 
 
 def judge_files(facts: CheckFacts) -> Iterator[Finding]:
@@ -92,20 +94,33 @@ def _mistyped(facts: CheckFacts, manifest: Manifest) -> Iterator[Unread]:
 
 
 def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
-    """What is gone already; what is unknown `judge_files` says."""
+    """What is gone already, what goes later, and custom resources; what is unknown `judge_files` says."""
     for each in facts.api.manifests:
         for row, documents in _uses(each, _gone(facts)).items():
             since = f"which is not served since {in_words(row.removed)}: it would be refused today"
             message = f"{_objects(row, documents)}, {since}"
             yield _in_file(facts, each, row, documents, Severity.LOW, message)
+        yield from _beside(facts, Code.of("api-in-manifest"), _file(each), each)
+
+
+def _beside(facts: CheckFacts, code: Code, subject: Subject, manifest: Manifest) -> Iterator[Finding]:
+    def said(documents: list[Document]) -> tuple[str, ...]:
+        return _shown(documents, lambda each: f"{_at(manifest, each.line)} {_named(each)}".strip())
+
+    for judge in (deprecated, custom):
+        yield from judge(facts, code, subject, manifest, said)
 
 
 def _going(facts: CheckFacts) -> _Find:
-    return lambda api_version, kind: gone_on(facts.way, api_version, kind)
+    return lambda api_version, kind: facts.tables.gone(api_version, kind, facts.way.now, facts.way.target)
 
 
 def _gone(facts: CheckFacts) -> _Find:
-    return lambda api_version, kind: gone_already(api_version, kind, facts.way)
+    def found(api_version: str, kind: str) -> RemovedApi | None:
+        row = facts.tables.removed_api(api_version, kind)
+        return None if row is None or facts.way.now < row.removed else row
+
+    return found
 
 
 def _uses(manifest: Manifest, find: _Find) -> _Uses:
@@ -143,7 +158,8 @@ def _in_helm(
     )
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))
-    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, _release(each), message, evidence, remedies)
+    of, api = _release(each), of_api(row)
+    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, of, message, evidence, remedies, root_cause=api)
 
 
 def _helm(verb: str, each: Release) -> str:
@@ -158,8 +174,9 @@ def _in_file(
 ) -> Finding:
     evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
     remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
+    told, api = (*evidence, *sources(row)), of_api(row)
     return Finding(
-        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies
+        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
     )
 
 

@@ -16,6 +16,7 @@ from kubectl_eksdoc.check.checks.api_rewriting import (
     gone_already,
     gone_on,
     not_served,
+    of_api,
     rewritten,
     severity,
     sources,
@@ -124,6 +125,7 @@ def _found(uses: list[_Use], way: Way) -> Finding:
         (*(_evidence(use.sign) for use in uses[:_MOST]), *stays, *sources(first.row)),
         severity=severity(first.row, Severity.HIGH if applied else Severity.MEDIUM),
         remedy=tuple(_remedies(uses, way)),
+        root_cause=of_api(first.row),
         how=how,
         api_version=first.sign.api_version,
         not_served=not_served(first.row),
@@ -212,4 +214,5 @@ def _refused(use: _Use, way: Way) -> Finding:
     stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.TOMORROW)
     subject = Subject(of.kind, of.name, of.namespace)
     evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies((use,), way), stays)
-    return Finding(Code.of("api-refused-today"), Severity.LOW, Status.FAIL, subject, message, evidence, remedies)
+    code, api = Code.of("api-refused-today"), of_api(use.row)
+    return Finding(code, Severity.LOW, Status.FAIL, subject, message, evidence, remedies, root_cause=api)

@@ -86,6 +86,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
         (*evidence, *(sources(row) if row is not None else ())),
         severity=Severity.HIGH if row is None else severity(row, Severity.HIGH),
         remedy=tuple(_who(facts, row, in_words(minor_of(removed)))),
+        root_cause=Subject("API", request.api_version),
         what=what,
         in_words=in_words(minor_of(removed)),
     )

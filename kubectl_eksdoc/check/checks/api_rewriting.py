@@ -10,7 +10,7 @@ from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, gone, instea
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.way import Way
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.findings import Remedy, Severity, When
+from kubectl_eksdoc.model.findings import Remedy, Severity, Subject, When
 
 
 def gone_already(api_version: str, kind: str, way: Way) -> RemovedApi | None:
@@ -27,6 +27,11 @@ def gone_on(way: Way, api_version: str, kind: str) -> RemovedApi | None:
 def not_served(row: RemovedApi) -> str:
     """``which Kubernetes 1.34 does not serve``."""
     return f"which Kubernetes {in_words(row.removed)} does not serve"
+
+
+def of_api(row: RemovedApi) -> Subject:
+    """The root cause of all that is written in it, or asks for it."""
+    return Subject("API", row.api_version)
 
 
 def severity(row: RemovedApi, worst: Severity) -> Severity:

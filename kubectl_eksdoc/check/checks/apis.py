@@ -10,6 +10,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, Judge, cluster_of, unknown
 from kubectl_eksdoc.check.checks import api_manifests, api_objects, api_requests
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding
@@ -31,6 +32,11 @@ def _on_the_way(code: Code, judge: Judge, need: Need) -> Check:
     return Check((code,), Area.APIS, Gate.BEFORE_CONTROL_PLANE, _to_the_end(code, judge), needs=(need,))
 
 
+def _today(code: Code, judge: Judge, need: Need) -> Check:
+    """Of custom resources their definitions tell what is served."""
+    return Check((code,), Area.APIS, None, judge, (kinds.DEFINITIONS,), (need,))
+
+
 CHECKS = (
     _on_the_way(Code.of("api-requested"), api_requests.judge, Need.API_REQUESTS),
     _on_the_way(Code.of("api-written"), api_objects.judge, Need.API_WRITTEN),
@@ -38,6 +44,6 @@ CHECKS = (
     _on_the_way(Code.of("api-in-manifest"), api_manifests.judge_files, Need.MANIFESTS),
     # What is refused today is so with or without an upgrade.
     Check((Code.of("api-refused-today"),), Area.APIS, None, api_objects.judge_refused, needs=(Need.API_GONE,)),
-    Check((Code.of("api-in-helm"),), Area.APIS, None, api_manifests.judge_releases_today, needs=(Need.HELM,)),
-    Check((Code.of("api-in-manifest"),), Area.APIS, None, api_manifests.judge_files_today, needs=(Need.MANIFESTS,)),
+    _today(Code.of("api-in-helm"), api_manifests.judge_releases_today, Need.HELM),
+    _today(Code.of("api-in-manifest"), api_manifests.judge_files_today, Need.MANIFESTS),
 )

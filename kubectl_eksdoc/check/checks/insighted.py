@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
@@ -20,6 +21,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 
 REMEMBERED = timedelta(days=30)
 FRESH_FOR = timedelta(hours=24)
@@ -91,7 +93,22 @@ def _finding(facts: CheckFacts, code: Code, each: Insight, severity: Severity) -
         each.reason or "EKS does not say why",
         (*_requests(facts, detail), *_misfits(detail), *_resources(detail), *blind, *_age(facts, each), *force),
         tuple(_remedies(detail)),
+        root_cause=_root_cause(facts, detail),
     )
+
+
+_API = re.compile(r"/apis?/(?P<of>([^/]+/)?v\d[^/]*)/")
+
+
+def _root_cause(facts: CheckFacts, detail: InsightDetail) -> Subject | None:
+    """The one API, add-on or node group that all of it is about; None where there are several, or none is named."""
+    groups = {f"nodes/{node.name}": node.labels.get(MANAGED_GROUP, "") for node in facts.cluster.nodes}
+    found = {
+        *(Subject("API", at["of"]) if (at := _API.match(each.usage)) else None for each in detail.deprecations),
+        *(Subject("Addon", each.addon) for each in detail.misfits),
+        *(Subject("Nodegroup", name) if (name := groups.get(each)) else None for each in detail.resources),
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _requests(facts: CheckFacts, detail: InsightDetail) -> Iterator[str]:

@@ -143,6 +143,7 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
             f"vpc-cni {in_words(amis.AL2023_VPC_CNI)} or newer (EKS user guide, al2023)",
             "nodeadm with a NodeConfig instead of bootstrap.sh: user data is written anew (EKS user guide, al2023)",
         ),
+        root_cause=old[0].subject if len(old) == 1 else None,
         number=number(len(old), "group"),
     )
 

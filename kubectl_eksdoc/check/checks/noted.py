@@ -13,7 +13,11 @@ from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.checking import Check, unread
 from kubectl_eksdoc.check.checks.running import running
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 
@@ -39,6 +43,7 @@ class _There:
     programs: Mapping[str, str]  # name → who runs it
     families: Mapping[str, str]  # family → a node
     types: Mapping[str, str]  # instance type → a node
+    proxy: str  # the mode of kube-proxy, "" where it is not known
 
 
 def _notes(facts: CheckFacts) -> Iterator[Finding]:
@@ -61,7 +66,7 @@ def _on_the_way(facts: CheckFacts) -> Iterator[Gotcha]:
 
 def _concerned(note: Gotcha, there: _There) -> Finding | None:
     """None where it is known to concern nobody here."""
-    judged = [each for each in note.concerns if each.about in _JUDGES]
+    judged = [each for each in note.concerns if each.about in _JUDGES and not _blind(each, there)]
     seen = [evidence for each in judged for evidence in _JUDGES[each.about](each, there)]
     blind = len(judged) < len(note.concerns)
     if not seen and not blind:
@@ -73,7 +78,7 @@ def _concerned(note: Gotcha, there: _There) -> Finding | None:
         Status.FAIL if seen else Status.UNKNOWN,
         subject,
         f"when {note.when.value}: {note.what}",
-        (*seen[:3], *(_whom(each) for each in note.concerns if each.about not in _JUDGES), str(note.source)),
+        (*seen[:3], *(_whom(each) for each in note.concerns if each not in judged), str(note.source)),
         (Remedy(note.do),),
         "" if seen else "what only its owners know, or what is not read here",
     )
@@ -91,7 +96,17 @@ def _there(facts: CheckFacts) -> _There:
     programs = {each.software.name: str(each.subject) for each in running(facts.cluster.pods)}
     families = {family_of_os(node.os_image).value: node.name for node in facts.cluster.nodes}
     types = {node.instance_type: node.name for node in facts.cluster.nodes if node.instance_type}
-    return _There(images, programs, families, types)
+    return _There(images, programs, families, types, _mode(facts.proxy))
+
+
+def _mode(proxy: Doc | Absent | Unknown) -> str:
+    """Of what has no such ConfigMap nothing is known: something else may do the work of kube-proxy."""
+    return kube_proxy.mode(kube_proxy.configuration(proxy)) if isinstance(proxy, dict) else ""
+
+
+def _blind(concern: Concern, there: _There) -> bool:
+    """Of ConfigMaps only that of kube-proxy is read."""
+    return concern.about is About.CONFIG and (concern.names != (_PROXY,) or not there.proxy)
 
 
 def _by_image(concern: Concern, there: _There) -> Iterator[str]:
@@ -114,11 +129,22 @@ def _by_type(concern: Concern, there: _There) -> Iterator[str]:
         yield from (f"node {node} is {kind}" for kind, node in there.types.items() if kind.startswith(begin))
 
 
+_PROXY = f"{kube_proxy.CONFIG.namespace}/{kube_proxy.CONFIG.name}"
+
+
+def _by_config(concern: Concern, there: _There) -> Iterator[str]:
+    if there.proxy == kube_proxy.IPVS:
+        yield f"ConfigMap {_PROXY} has mode {there.proxy}"
+
+
 _JUDGES: Mapping[About, Callable[[Concern, _There], Iterator[str]]] = {
     About.IMAGE: _by_image,
     About.SOFTWARE: _by_program,
     About.AMI: _by_family,
     About.INSTANCE: _by_type,
+    About.CONFIG: _by_config,
 }
 
-CHECKS = (Check((Code.of("release-note"),), Area.CONTROL_PLANE, None, _notes, (kinds.NODES, kinds.PODS)),)
+CHECKS = (
+    Check((Code.of("release-note"),), Area.CONTROL_PLANE, None, _notes, (kinds.NODES, kinds.PODS), (Need.PROXY,)),
+)

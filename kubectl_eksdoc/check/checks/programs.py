@@ -167,7 +167,7 @@ def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
             continue
         now = facts.way.now
         for step in facts.way.steps or (facts.way.target,):
-            found = placed(each.software, each.version, now, step)
+            found = placed(each.software, each.version, now, step, more=facts.tables.compatibility)
             if found.place is not Place.NO_ORDER:
                 yield each, step, found
                 break

@@ -30,6 +30,7 @@ _OF_THE_NEXT = (
     "tf_plan",
     "apply",
     "since",
+    "strict",
 )
 """Flags by their names in the arguments that say what is yet to come."""
 

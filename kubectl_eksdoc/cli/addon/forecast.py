@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -62,7 +63,8 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     beside = against(before, world.cluster, plans, request.given, whole) if before is not None else None
     view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since, beside=beside)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), code(plans, found.left_out))
+    left_out = found.left_out or (request.strict and is_unsure(plans, around))
+    return Answer(FORMATS.render(view, options.output, look), code(plans, left_out))
 
 
 def answered(request: Request, asked: Asked, around: Surroundings, note: Callable[[str], object]) -> Answered:
@@ -134,3 +136,11 @@ def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
     """An add-on that was left out is not known."""
     found = opening.code(each for plan in plans for each in plan.findings)
     return exits.UNKNOWN if left_out and found == exits.CLEAN else found
+
+
+def is_unsure(plans: Sequence[AddonPlan], around: Surroundings) -> bool:
+    """For --strict: what becomes of a field at risk is not certain, which is said."""
+    unsure = [change for plan in plans for change in plan.unsure]
+    if unsure:
+        around.note(f"note: --strict: what becomes of {counted(len(unsure), 'field')} is not certain (SURE)")
+    return bool(unsure)

@@ -100,6 +100,7 @@ FLAGS: Mapping[str, Follows] = {
     "--plan": _FILE,
     "--filename": _FILE,
     "--suppressions": _FILE,
+    "--tables": _FILE,
     "--configuration-values": _FILE,
     "--tf-plan": _FILE,
     "--order-file": _FILE,

@@ -272,6 +272,7 @@ OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.PLAN_IMDS: IMDS_PROBE,
     Need.PLAN_DNS: (*COREDNS, *INTERRUPTION),
     Need.PLAN_INTERRUPTION: INTERRUPTION,
+    Need.PROXY: (Right("get", kinds.CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
 }
 """Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY, Deployed, DnsFacts
+from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.kubernetes.corefile.addresses import split_host_port
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
-from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.codes import Code
@@ -219,7 +219,6 @@ PROXY = Subject("ConfigMap", KUBE_PROXY.name, SYSTEM)
 IPVS_UDP_S = 300
 """Of the kernel, where ipvs.udpTimeout is 0 or not given."""
 
-_MODE = re.compile(r"(?:^|[{,])[ \t]*[\"']?mode[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 _UDP_TIMEOUT = re.compile(r"^[ \t]+udpTimeout:[ \t]*[\"']?([\w.]+)", re.MULTILINE)
 
 
@@ -230,8 +229,8 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
         yield not_read("the mode of kube-proxy", found, PROXY)
     if not isinstance(found, dict):
         return
-    text = _config(found)
-    mode = _mode(text)
+    text = kube_proxy.configuration(found)
+    mode = kube_proxy.mode(text)
     local = {
         pod.node for pod in facts.cluster.pods if pod.labels.get("k8s-app") == "node-local-dns" and not pod.finished
     }
@@ -254,18 +253,8 @@ def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
 _DELETING = ("iptables", "nftables")
 
 
-def _mode(text: str) -> str:
-    """As configured; "" where there is no configuration."""
-    found = _MODE.search(text)
-    return "" if not text.strip() else (found[1] if found else "") or "iptables"
-
-
 def _perhaps_local(nodes: int) -> Finding:
     return Finding.of("dns-kept-flows/local-cache", PROXY, nodes=nodes)
-
-
-def _config(doc: Doc) -> str:
-    return str(at(doc, "data", "config") or at(doc, "data", "config.conf") or "")
 
 
 def _udp_timeout_s(text: str) -> float:

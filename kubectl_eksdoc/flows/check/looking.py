@@ -15,7 +15,8 @@ from kubectl_eksdoc.check.way import Way, way, where
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.check.around import CheckAround
 from kubectl_eksdoc.flows.check.summing import KINDS_OF, summed
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.model.asked import NOT_ASKED, Unknown
 from kubectl_eksdoc.model.check_needs import Need, Wanted
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import Reach
@@ -92,4 +93,6 @@ def check_facts(
     told = around.tell(wanted)
     others = summed(cluster, way, told, around, needs, reach.ours)
     cluster = replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *others.notes))))
-    return CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)
+    proxy = around.interruption.objects.one(kube_proxy.CONFIG) if Need.PROXY in needs else NOT_ASKED
+    facts = CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)
+    return replace(facts, proxy=proxy)

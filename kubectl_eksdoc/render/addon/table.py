@@ -64,9 +64,9 @@ def sections(plan: AddonPlan, look: Look, full: bool, mark: Mark = unmarked) -> 
     others = [change for change in plan.changes if not change.at_risk]
     return [
         _summary(plan, look),
-        drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
+        drawn(Title("Fields at risk", _modes(plan)), _table(risky, plan.asked.mode), look, full),
         findings(plan.findings, f" with {plan.asked.mode.value}", look, full, mark=mark),
-        drawn(Title("What follows the version"), _table(others), look, full) if full else [],
+        drawn(Title("What follows the version"), _table(others, plan.asked.mode), look, full) if full else [],
         _schema(plan, look, full) if plan.facts.installed else [],
     ]
 
@@ -81,7 +81,7 @@ def _modes(plan: AddonPlan) -> str:
     return ": what each way to resolve conflicts makes of them"
 
 
-def _table(changed: list[FieldChange]) -> tuple[list[Column], list[Row]]:
+def _table(changed: list[FieldChange], asked: Mode) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("FIELD", floor=24, middle=True),
         Column("LIVE", floor=8),
@@ -89,10 +89,10 @@ def _table(changed: list[FieldChange]) -> tuple[list[Column], list[Row]]:
         *(Column(mode.value) for mode in Mode),
         Column("SURE", drop=1),
     ]
-    return columns, [_row(change) for change in changed]
+    return columns, [_row(change, asked) for change in changed]
 
 
-def _row(change: FieldChange) -> Row:
+def _row(change: FieldChange, asked: Mode) -> Row:
     cells = [Cell(words.becomes(change, mode), _FATES.get(change.fate(mode))) for mode in Mode]
     live = value_of(change.live, change.field)
     return [
@@ -100,7 +100,7 @@ def _row(change: FieldChange) -> Row:
         live,
         ", ".join(change.owners) or "nobody",
         *cells,
-        change.confidence(Mode.OVERWRITE).value,
+        change.confidence(asked).value,
     ]
 
 

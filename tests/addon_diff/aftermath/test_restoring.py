@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.addon_diff.aftermath.restoring import restoring
+from kubectl_eksdoc.addon_diff.aftermath.restoring import rebased, restoring
 from kubectl_eksdoc.addon_diff.differing import differing
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING
@@ -136,3 +136,19 @@ def test_any_path_is_patched_or_not(value: Any) -> None:
         ("f:a", "f:b"),
     ):
         restoring(live, {path: value}, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs", "ours", "merged"),
+    [
+        (["--a=1"], ["--a=2"], ["--a=1", "--b=1"], ["--b=1", "--a=2"]),
+        (["--a=1", "--b=1"], ["--a=1"], ["--a=1", "--b=1", "--c=1"], ["--a=1", "--c=1"]),
+        (["--a=1"], ["--a=2"], ["--a=3"], ["--a=2"]),
+        (["-conf", "x"], ["-conf", "y"], ["-conf", "x"], ["-conf", "y"]),
+        (["-conf", "x"], ["-conf", "y"], ["-conf", "x", "--v=1"], None),
+        ([{"key": "a"}], [{"key": "a"}, {"key": "own"}], [{"key": "b"}], [{"key": "b"}, {"key": "own"}]),
+        (MISSING, ["--a=2"], ["--a=1"], None),
+    ],
+)
+def test_a_list_is_merged_three_ways(base: Any, theirs: Any, ours: Any, merged: Any) -> None:
+    assert rebased(base, theirs, ours) == merged

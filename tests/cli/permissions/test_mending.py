@@ -205,7 +205,7 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         UNSURE,
@@ -219,7 +219,7 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         LOST,

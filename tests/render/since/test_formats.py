@@ -160,6 +160,7 @@ def test_rows_of_a_check_are_marked_on_both_pages() -> None:
     told = replace(seen, since=Since(earlier, changes=changes, unchanged=unchanged))
     for page in (table, wide):
         text = page(told, LOOK)
-        assert "✗ high (new): Nodegroup blue" in text and "✗ high: Deployment shop/web" in text
+        assert "✗ high (new) kubelet-skew: Nodegroup blue" in text
+        assert "✗ high pod-several-budgets: Deployment shop/web" in text
         assert text.index("SINCE ") < text.index("AREAS")
         assert "(new)" not in page(seen, LOOK)

@@ -1,0 +1,100 @@
+"""``kubectl eksdoc plugins``: makes, removes and lists the entry points ``kubectl eksdoc-X`` of one installation."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.completion import add_command, done, is_dry, located, would
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.host.entry_points import EntryPoint, State, entry_points, link, unlink
+
+NAME = "plugins"
+
+_ABOUT = """\
+Six commands can also be run as plugins of their own: kubectl eksdoc-drain is kubectl eksdoc drain. pip makes these
+entry points. After an installation with krew "plugins link" makes them in krew's folder, with no second installation.
+"""
+_LINK = """\
+Make a link kubectl-eksdoc_X to kubectl-eksdoc for each of the six commands, in the folder where kubectl-eksdoc was
+found. What is there already stays as it is. The links stay valid after kubectl krew upgrade.
+"""
+_UNLINK = """\
+Remove the links that "plugins link" made, and nothing else. Run it before kubectl krew uninstall eksdoc.
+"""
+_STATUS = """\
+List the entry point of each of the six commands and what it is. Exit codes: 0 all are there, 1 at least one is not.
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    about = "make kubectl eksdoc-drain and the other entry points, remove them, list them"
+    parser = commands.add_parser(NAME, help=about, description=_ABOUT)
+    GlobalOptions.add_to(parser, level=LEVELS - 2)
+    under = parser.add_commands()
+    add_command(under, "link", "make links for the entry points", _LINK, make, dry=True)
+    add_command(under, "unlink", "remove these links", _UNLINK, remove, dry=True)
+    add_command(under, "status", "list the entry points", _STATUS, status)
+
+
+def make(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: where this program is cannot be told, or its folder cannot be written to.
+    """
+    (folder, on_path), dry = located(words, around), is_dry(args)
+    entries = entry_points(folder)
+    lines = [_made(each, dry) for each in entries]
+    if any(each.state is State.MISSING for each in entries):
+        lines.append("Tab completion for them: kubectl eksdoc completion install")
+    return _answer([*lines, *on_path], any(each.state in (State.OTHER, State.DANGLING) for each in entries))
+
+
+def remove(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Raises: as `make`."""
+    (folder, _), dry = located(words, around), is_dry(args)
+    lines = []
+    for each in entry_points(folder):
+        if each.state in (State.LINK, State.DANGLING):
+            if not dry:
+                done(lambda: unlink(each), f"remove {each.path}")  # noqa: B023 (it is called at once)
+            lines.append(f"{would(dry, 'remove', 'removed')} {each.path}")
+    return _answer(lines or [f"nothing to remove: there is no link of this tool in {folder}"], False)
+
+
+def status(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Raises: as `make`."""
+    folder, on_path = located(words, around)
+    entries = entry_points(folder)
+    lines = [f"kubectl eksdoc-{each.command}: {_stands(each)}" for each in entries]
+    if any(each.state is State.MISSING for each in entries):
+        lines.append("To make what is missing: kubectl eksdoc plugins link")
+    there = all(each.state in (State.LINK, State.INSTALLED) for each in entries)
+    return _answer([*lines, *on_path], not there or bool(on_path))
+
+
+def _made(each: EntryPoint, dry: bool) -> str:
+    if each.state is State.MISSING:
+        if not dry:
+            done(lambda: link(each), f"make {each.path}")
+        return f"{would(dry, 'make', 'made')} {each.path}"
+    if each.state in (State.OTHER, State.DANGLING):
+        return f"left alone: {each.path} {_stands(each)}"
+    return f"there already: {each.path} ({_stands(each)})"
+
+
+def _stands(each: EntryPoint) -> str:
+    return {
+        State.LINK: "a link to kubectl-eksdoc",
+        State.INSTALLED: "installed by krew or pip",
+        State.MISSING: "missing",
+        State.DANGLING: "a link to a program that is gone; kubectl eksdoc plugins unlink removes it",
+        State.OTHER: "is not a file of this tool; move it away and link again",
+    }[each.state]
+
+
+def _answer(lines: Sequence[str], fails: bool) -> Answer:
+    return Answer("".join(f"{line}\n" for line in lines), exits.FAILS if fails else exits.CLEAN)

@@ -1,0 +1,121 @@
+"""``plugins link``, ``unlink`` and ``status`` in a folder as krew leaves it; and completers of packagers."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.called import Called, command_line
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from tests import needed
+from tests.cli.running import Ran
+from tests.contracts.source import ROOT
+from tests.fakes.programs import program
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links")
+
+LINKS = {
+    f"kubectl-eksdoc_{each}": "kubectl-eksdoc"
+    for each in ("drain", "addon_diff", "imds_probe", "coredns_lameduck", "interruption", "check")
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "bin").mkdir()
+    program(tmp_path / "bin" / "kubectl-eksdoc", "true")
+    return tmp_path / "bin"
+
+
+def plugins(folder: Path, *words: str, path: str | None = None) -> Ran:
+    out, err = io.StringIO(), io.StringIO()
+    around = Surroundings(out, err, {"PATH": str(folder) if path is None else path})
+    before, sys.argv = sys.argv, [str(folder / "kubectl-eksdoc")]
+    try:
+        code = run(["plugins", *words], out, err, around=around)
+    finally:
+        sys.argv = before
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def links(folder: Path) -> dict[str, str]:
+    return {path.name: os.readlink(path) for path in folder.iterdir() if path.is_symlink()}
+
+
+def test_links_are_made_once_and_removed(folder: Path) -> None:
+    missing = plugins(folder, "status")
+    assert missing.code == 1 and missing.out.count(": missing\n") == 6 and "plugins link" in missing.out
+    dry = plugins(folder, "link", "--dry-run")
+    assert dry.code == 0 and dry.out.count("would make ") == 6 and links(folder) == {}
+    made = plugins(folder, "link")
+    assert (made.code, made.out.count("made ")) == (0, 6) and links(folder) == LINKS
+    assert "kubectl eksdoc completion install" in made.out
+    again = plugins(folder, "link")
+    assert (again.code, again.out.count("there already: ")) == (0, 6) and links(folder) == LINKS
+    assert plugins(folder, "status").code == 0
+    assert plugins(folder, "unlink", "--dry-run").out.count("would remove ") == 6 and links(folder) == LINKS
+    assert plugins(folder, "unlink").out.count("removed ") == 6 and links(folder) == {}
+    assert plugins(folder, "unlink").out.startswith("nothing to remove")
+
+
+def test_what_others_made_stays(folder: Path) -> None:
+    (folder / "kubectl-eksdoc_drain").write_text("#!/x/python\nfrom kubectl_eksdoc.launch import main\nmain()\n")
+    (folder / "kubectl-eksdoc_check").write_text("#!/bin/sh\necho mine\n")
+    made = plugins(folder, "link")
+    assert made.code == 1 and made.out.count("made ") == 4
+    assert "kubectl-eksdoc_drain (installed by krew or pip)" in made.out
+    assert f"left alone: {folder}/kubectl-eksdoc_check is not a file of this tool" in made.out
+    assert plugins(folder, "unlink").out.count("removed ") == 4 and len([*folder.iterdir()]) == 3
+
+
+def test_links_to_a_program_that_is_gone_are_named_and_removed(folder: Path) -> None:
+    plugins(folder, "link")
+    (folder / "kubectl-eksdoc").unlink()
+    status = plugins(folder, "status")
+    assert status.code == 1 and status.out.count("a link to a program that is gone") == 6
+    assert plugins(folder, "unlink").out.count("removed ") == 6 and links(folder) == {}
+
+
+def test_mistakes(folder: Path) -> None:
+    assert plugins(folder, "link", "drain").code == 2
+    assert plugins(folder, "link", "--dry-run=server").code == 2
+    off = plugins(folder, "link", path="/nowhere")
+    assert f"{folder} is not on PATH" in off.out and links(folder) == LINKS
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["/x/kubectl-eksdoc_drain", "plan"], ["drain", "plan"]),
+        (["/x/kubectl-eksdoc_addon_diff", "__complete", "a", ""], ["__complete", "addon-diff", "a", ""]),
+        (["/x/kubectl_complete-eksdoc_drain", "__complete"], ["__complete", "drain", "__complete"]),
+        (["/x/kubectl-eksdoc", "__complete", "dr"], ["__complete", "dr"]),
+    ],
+)
+def test_an_entry_point_completes_what_follows_its_command(argv: list[str], words: list[str]) -> None:
+    called, found = command_line(argv)
+    assert found == words and isinstance(called, Called)
+
+
+@pytest.mark.long
+def test_completers_of_packagers_complete(tmp_path: Path) -> None:
+    """The scripts of ``completions/`` beside the programs, as a distribution installs them."""
+    (tmp_path / "main").write_text("from kubectl_eksdoc.launch import main\nmain()\n")
+    for name in ("kubectl-eksdoc", "kubectl-eksdoc_drain"):
+        (tmp_path / f"{name}.py").write_text(
+            f"import sys\nsys.argv[0] = {name!r}\nfrom kubectl_eksdoc.launch import main\nmain()\n"
+        )
+        program(tmp_path / name, sys.executable, str(tmp_path / f"{name}.py"))
+    env = {"PATH": "/bin:/usr/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **needed.BYTECODE}
+    for plugin, typed, offered in (("eksdoc", "addon", "addon-diff\t"), ("eksdoc_drain", "pl", "plan\t")):
+        shim = tmp_path / f"kubectl_complete-{plugin}"
+        shim.write_bytes((ROOT / "completions" / shim.name).read_bytes())
+        shim.chmod(0o755)
+        done = subprocess.run([str(shim), typed], env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(offered), done.stdout

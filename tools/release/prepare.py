@@ -1,0 +1,122 @@
+"""The first step of ``make release``: writes the version, the owner and the changelog's section into the sources.
+
+The version is in ``kubectl_eksdoc/__init__.py`` and the owner in ``plugins.yaml``; ``make docs`` carries both into all
+other files. A second run with the same values changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION_FILE = "kubectl_eksdoc/__init__.py"
+OWNER_FILE = "plugins.yaml"
+CHANGELOG = "CHANGELOG.md"
+
+_VERSION = re.compile(r'(?<=^__version__ = ")[^"]*(?="$)', re.MULTILINE)
+_OWNER = re.compile(r"(?<=^  owner: )\S+$", re.MULTILINE)
+_IS_VERSION = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)((a|b|rc)[0-9]+)?")
+_IS_OWNER = re.compile(r"[A-Za-z0-9](-?[A-Za-z0-9]){0,38}")
+_SECTION = re.compile(
+    r"^## \[(?P<version>[^]]+)\](?: - (?P<date>\d{4}-\d\d-\d\d))?\n(?P<text>.*?)(?=^## \[|\Z)", re.M | re.S
+)
+
+
+class Refused(Exception):
+    """Nothing is released; the message says why."""
+
+
+def version_of(root: Path) -> str:
+    """Raises Refused: there is none."""
+    found = _VERSION.search((root / VERSION_FILE).read_text(encoding="utf-8"))
+    if found is None:
+        raise Refused(f"{VERSION_FILE} has no __version__")
+    return found[0]
+
+
+def with_version(text: str, version: str) -> str:
+    """Raises Refused: it is no version that both pip and krew read the same way."""
+    if not _IS_VERSION.fullmatch(version):
+        raise Refused(f"VERSION={version} is not a version: write it as 1.2.3 or 1.2.3rc1")
+    return _VERSION.sub(version, text)
+
+
+def with_owner(text: str, owner: str) -> str:
+    """Raises Refused: it is no name of GitHub."""
+    if not _IS_OWNER.fullmatch(owner):
+        raise Refused(f"OWNER={owner} is not the name of a user or organization of GitHub")
+    return _OWNER.sub(owner, text)
+
+
+def with_section(changelog: str, version: str, date: str) -> str:
+    """With what is unreleased under a heading of its own; as it was, where there is such a section.
+
+    Raises:
+        Refused: nothing is unreleased, or the section has another date.
+    """
+    sections = {each["version"]: each for each in _SECTION.finditer(changelog)}
+    there = sections.get(version)
+    if there is not None:
+        if date not in ("", there["date"]):
+            raise Refused(f"{CHANGELOG} has {version} with the date {there['date']}, not {date}")
+        return changelog
+    unreleased = sections.get("Unreleased")
+    if unreleased is None or not unreleased["text"].strip():
+        raise Refused(f"{CHANGELOG} has nothing under [Unreleased] that {version} could release")
+    dated = date or datetime.now(timezone.utc).date().isoformat()
+    return changelog.replace("## [Unreleased]\n", f"## [Unreleased]\n\n## [{version}] - {dated}\n", 1)
+
+
+def section(changelog: str, version: str) -> tuple[str, str]:
+    """The date and the text of what a version changed.
+
+    Raises:
+        Refused: there is no such section, or it has no date.
+    """
+    for each in _SECTION.finditer(changelog):
+        if each["version"] == version and each["date"]:
+            return each["date"], each["text"].strip() + "\n"
+    raise Refused(f"{CHANGELOG} has no section '## [{version}] - DATE'")
+
+
+def prepared(root: Path, version: str, owner: str, date: str) -> list[str]:
+    """Writes the three files; those that it changed.
+
+    Raises:
+        Refused: a value is none, or nothing is to be released. Nothing was written.
+    """
+    version = version or version_of(root)
+    texts = {name: (root / name).read_text(encoding="utf-8") for name in (VERSION_FILE, OWNER_FILE, CHANGELOG)}
+    new = {
+        VERSION_FILE: with_version(texts[VERSION_FILE], version),
+        OWNER_FILE: with_owner(texts[OWNER_FILE], owner) if owner else texts[OWNER_FILE],
+        CHANGELOG: with_section(texts[CHANGELOG], version, date),
+    }
+    changed = [name for name in texts if new[name] != texts[name]]
+    for name in changed:
+        (root / name).write_text(new[name], encoding="utf-8")
+    return changed
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.release.prepare", description="Write version and owner.")
+    parser.add_argument("--version", default="", help="default: that of kubectl_eksdoc/__init__.py")
+    parser.add_argument("--owner", default="", help="user or organization on GitHub; default: that of plugins.yaml")
+    parser.add_argument("--date", default="", help="of the changelog's section, YYYY-MM-DD; default: today in UTC")
+    args = parser.parse_args(argv)
+    try:
+        changed = prepared(ROOT, args.version, args.owner, args.date)
+    except Refused as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"changed: {', '.join(changed)}" if changed else "version, owner and changelog are as they should be")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
